@@ -73,7 +73,7 @@ export class CoreRoles {
         return closed;
       });
       closers.push(() => {
-        // Their answers are endless or long, and the port would wait for them.
+        // Edges ask again and again, copies are long, and the port would wait for them.
         feed.close();
         void copies.cut();
       });
@@ -95,7 +95,7 @@ export class CoreRoles {
       await openPorts(base, { handler, first, metrics, redirects, ipQuota }, closers);
       closers.push(delivery.followSettled(engine, scans.places));
       closers.push(() => {
-        // Their answers never end, and the port would wait for them.
+        // Streams never end, edges ask again and again, and the port would wait for them.
         handler.endStreams();
         feed.close();
       });
@@ -181,7 +181,7 @@ const clusterEndpoints = ({ control }: FollowingCore, feed: LinkFeed): ClusterEn
   reply: (request) => control.reply(request) ?? feed.reply(request),
 });
 
-/** Sends links to edges. A role has its own, as its answers never end. */
+/** Sends links to edges. A role has its own: what waits for a change is answered when it ends. */
 function openFeed({ context, base, engine, keys, nodes, replication }: FollowingCore): LinkFeed {
   const { codes, queries } = engine;
   return new LinkFeed({
@@ -192,10 +192,10 @@ function openFeed({ context, base, engine, keys, nodes, replication }: Following
     isLeading: () => replication.isHeld,
     isCurrent: () => replication.isCurrent,
     // Not of an edge that has registered again since, or left.
-    edgeOf: (token) => {
+    isEdge: (token) => {
       const edge = keys.readToken(token);
       const node = edge && nodes.find(edge.name);
-      return node?.role === 'edge' && node.run === edge?.run ? node.name : undefined;
+      return node?.role === 'edge' && node.run === edge?.run;
     },
     limitedTotals: () =>
       Array.from(codes.links.limitedCodes, (no) => [no, queries.analytics.lifetimeScans(no)]),

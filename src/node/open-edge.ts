@@ -9,9 +9,9 @@
  */
 import { liveReply, readyReply } from '../api/health.ts';
 import { problemReply } from '../api/problem.ts';
-import { LinkReplica } from '../cluster/links/link-replica.ts';
+import { LinkReplica, type ReplicaTable } from '../cluster/links/link-replica.ts';
 import { ReplicaStore } from '../cluster/links/replica-store.ts';
-import { EdgeTable } from '../codes/links/edge-table.ts';
+import { LinkLoader, loadLinks } from '../codes/links/link-loader.ts';
 import type { Closers } from '../engine/closers.ts';
 import { createMetrics } from '../engine/engine-metrics.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
@@ -21,6 +21,7 @@ import { type Handler, isRead, type Reply, type Request } from '../http/request.
 import { Failure } from '../model/failure.ts';
 import { type Base, openPorts } from '../modules.ts';
 import { openLinkTable } from '../open-engine.ts';
+import type { LinkWriter } from '../links/writer.ts';
 import type { HealthCheck, HealthReport } from '../telemetry/health.ts';
 import { AddressQuota } from '../workspaces/memory-quota.ts';
 import type { EdgeFolder } from './edge/edge-folder.ts';
@@ -62,16 +63,13 @@ export async function openEdge(options: EdgeOptions, closers: Closers): Promise<
   const store = new ReplicaStore(management);
   const { threads, writer } = openThreads(options, store.codeNoMax, closers);
   const { redirects } = threads;
-  const scansOf = store.scansOf.bind(store);
-  const table = new EdgeTable({ store: management, writer, scansOf, clock, log });
-  const { links } = table;
-  closers.push(() => table.close());
+  const links = new LinkLoader(management, writer, (codeNo) => store.scansOf(codeNo));
   const upkeep = startLinkUpkeep(writer, links, log);
   closers.push(() => upkeep.close());
   const listening = whenListening(threads);
   const replica = new LinkReplica({
     store,
-    table,
+    table: replicaTable(links, writer, base),
     onFilled: () => listening.open(),
     onCounted: () => upkeep.closeLimits(),
     clock,
@@ -125,6 +123,21 @@ function openThreads(
   );
   return { threads, writer };
 }
+
+export const replicaTable = (
+  links: LinkLoader,
+  writer: LinkWriter,
+  base: Pick<Base, 'log' | 'clock'>,
+): ReplicaTable => ({
+  fill: () => {
+    loadLinks(links, base);
+    links.loadLimited();
+    return links.repairedBlocks === 0;
+  },
+  publishMany: (codeNos) => links.publishMany(codeNos),
+  publishAll: () => links.publishAll(),
+  delete: (key) => writer.delete(key),
+});
 
 /** Boots the threads, which listen once `open` is called. */
 function whenListening({ redirects }: EdgeThreads): {

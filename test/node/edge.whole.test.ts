@@ -214,7 +214,7 @@ test('links that a bad disk has damaged on an edge come again from a core', asyn
   const again = await TestEdge.open(folder, () => [core.url]);
   await expect.poll(() => again.visit('code-20'), soon).toBe(target);
   expect(await again.visit('code-0')).toBe(target);
-  expect(core.asked).toEqual(['all', 'all']);
+  expect(core.asked.filter((one) => one === 'all')).toEqual(['all', 'all']);
 });
 
 test('a folder is of an edge, or of a service that keeps data', async () => {

@@ -1,45 +1,54 @@
-/** The counted scans of limited codes, for many feeds: read from time to time; a feed gets the changes since its last reading. */
+/**
+ * The counted scans of limited codes, for many edges: read from time to time. A code is listed again when its scans have
+ * changed; an edge asks for what is listed since its last question.
+ */
 import type { Clock } from '../../model/clock.ts';
 import type { CodeNo } from '../../model/numbers.ts';
+import type { LinkPiece } from './link-piece.ts';
 
 export type Totals = Iterable<readonly [codeNo: CodeNo, scans: number]>;
 
-/** A feed that has missed more readings gets all totals. */
-const readingsMax = 16;
+/** The list may have so many codes more than twice once. */
+const repeatedMax = 10_000;
+const microseconds = 1_000;
 
 export class LimitedTotals {
   readonly #read: () => Totals;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #everyMs: number;
   #totals: ReadonlyMap<CodeNo, number> = new Map();
-  /** What has changed, by reading; the newest is the last. */
-  readonly #changes: Array<ReadonlyArray<readonly [CodeNo, number]>> = [];
-  #reading = 0;
+  /** The newest is the last. */
+  #listed: CodeNo[] = [];
+  /** Number of the first one. Above all numbers of an earlier list on this machine. */
+  #first: number;
   #readMs = -Infinity;
 
   constructor(read: () => Totals, clock: Pick<Clock, 'monotonicMs'>, everyMs: number) {
     this.#read = read;
     this.#clock = clock;
     this.#everyMs = everyMs;
+    this.#first = Math.floor(clock.monotonicMs() * microseconds);
   }
 
-  /** @param reading the caller's last one, 0 = none @returns what it lacks, and the newest reading */
-  since(reading: number): { readonly reading: number; readonly totals: Totals } {
+  /** @param from the caller's last `totalsNext`; of another list = all @returns some of what it lacks */
+  since(from: number, max: number): Pick<LinkPiece, 'totalsNext' | 'totals'> {
     if (this.#clock.monotonicMs() - this.#readMs >= this.#everyMs) this.#readAll();
-    const missed = this.#reading - reading;
-    const totals =
-      reading === 0 || missed > this.#changes.length
-        ? this.#totals
-        : this.#changes.slice(this.#changes.length - missed).flat();
-    return { reading: this.#reading, totals };
+    const end = this.#first + this.#listed.length;
+    const start = from >= this.#first && from <= end ? from - this.#first : 0;
+    const codes = new Set(this.#listed.slice(start, start + max));
+    return {
+      totalsNext: Math.min(this.#first + start + max, end),
+      totals: Array.from(codes, (no) => [no, this.#totals.get(no) ?? 0] as const),
+    };
   }
 
   #readAll(): void {
     this.#readMs = this.#clock.monotonicMs();
     const totals = new Map(this.#read());
-    this.#changes.push([...totals].filter(([no, scans]) => this.#totals.get(no) !== scans));
-    if (this.#changes.length > readingsMax) this.#changes.shift();
+    for (const [no, scans] of totals) if (this.#totals.get(no) !== scans) this.#listed.push(no);
     this.#totals = totals;
-    this.#reading += 1;
+    if (this.#listed.length <= 2 * totals.size + repeatedMax) return;
+    this.#first += this.#listed.length;
+    this.#listed = [...totals.keys()];
   }
 }

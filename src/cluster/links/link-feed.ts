@@ -1,37 +1,44 @@
 /**
- * The feed of links, on a core: one endless answer for each edge.
+ * Links for edges, on a core: an edge asks for what it lacks, again and again, and gets a piece of it (link-piece.ts).
  *
- *   GET /cluster/links?cluster=<id>&after=<number>&codes=<of the last changes>&pages=<number>
+ *   GET /cluster/links?cluster=<id>&number=<of its last change>&codes=<of the last changes>&pages=<number>&totals=<number>
  *                                                                    Authorization: Bearer <token of the edge>
  *
- *     the changes after that number are stored  change, change, …
- *     else, or without it                       reset, block, block, …, used …, at
- *     then, as they come                        change; used, pages and beat each half a second
+ *     the changes after that number are stored   some of them, with the blocks of their codes as they are now
+ *     else, or without it                        a part of all blocks; the edge asks for the others with next=<block>
+ *     nothing is new                             the answer waits for the next change, half a second at most
  *
- * An edge that reads slowly costs no memory: the feed reads a piece from the store when the edge has taken the last one. An
- * edge that falls behind the stored changes gets all blocks in the same answer.
+ * Links change while an edge gets all of them: what changes after the first part follows by its number. So a core stores
+ * nothing about an edge, and a slow one costs no more than the piece that it reads.
  */
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { problemReply } from '../../api/problem.ts';
 import type { Reply, Request } from '../../http/request.ts';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
+import type { CodeNo } from '../../model/numbers.ts';
+import { Signal } from '../../model/signal.ts';
+import { linkBlockOf } from '../../store/management/link-blocks.ts';
+import { linkChangesOf } from '../../store/management/link-changes.ts';
+import { readLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
+import { pagesChangedAfter } from '../../store/management/pages.ts';
 import { LimitedTotals, type Totals } from './limited-totals.ts';
-import { encodeFrame } from './link-frames.ts';
-import { type ChangesSeen, LinkSource } from './link-source.ts';
+import { blocksEnd, encodePiece, type LinkPiece, type LinkPosition } from './link-piece.ts';
 
 const feedPath = '/cluster/links';
-const headers = {
-  'Content-Type': 'application/octet-stream',
-  'Cache-Control': 'no-store',
-  'X-Accel-Buffering': 'no',
-};
+const headers = { 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store' };
 const beatMs = 500;
-/** Feeds at once, one for each edge. */
-const feedsMax = 1_024;
-/** Totals in a piece: 70 KB. */
-const totalsMax = 4_096;
+/** Changes in a piece: with their blocks 1 ms. */
+const changesMax = 500;
+/**
+ * Bytes after which the blocks of a piece end: about 700 blocks, 4 ms. With one block of the largest programs behind it a
+ * piece has 3.7 MB; without this bound 500 changes could have 1.3 GB, and the edge would wait too long.
+ */
+const blockBytesMax = 1_048_576;
+const pagesBytesMax = 262_144;
+/** At least as many as there are codes in the blocks of a part: with the last part the edge has all of them. */
+const totalsMax = 16_384;
+const partBlocksMax = 1_024;
 
 export interface LinkFeedOptions {
   readonly store: Management;
@@ -41,8 +48,8 @@ export interface LinkFeedOptions {
   readonly isLeading: () => boolean;
   /** The core leads, or follows the leader closely. */
   readonly isCurrent: () => boolean;
-  /** The name of the edge of this cluster with that token; undefined for any other. */
-  readonly edgeOf: (token: string) => string | undefined;
+  /** Whether an edge of this cluster has that token. */
+  readonly isEdge: (token: string) => boolean;
   /** Of each limited code, the scans that are counted. */
   readonly limitedTotals: () => Totals;
   /** Where problems are explained. */
@@ -50,227 +57,199 @@ export interface LinkFeedOptions {
 }
 
 /** What an edge has, and so need not get. */
-interface FeedStart {
-  readonly edge: string;
+interface Question {
   /** Undefined if the edge has no links of this cluster. */
-  readonly seen: ChangesSeen | undefined;
-  /** The last change of pages. */
+  readonly position: Pick<LinkPosition, 'number' | 'codes'> | undefined;
+  /** It has the parts before this block, which began at the number. */
+  readonly next: number | undefined;
   readonly pages: number;
+  readonly totals: number;
 }
+
+type Links = Pick<LinkPiece, 'number' | 'codes' | 'blocks' | 'part'>;
 
 export class LinkFeed {
   readonly #options: LinkFeedOptions;
-  readonly #source: LinkSource;
   readonly #totals: LimitedTotals;
-  /** By edge. */
-  readonly #open = new Map<string, Feed>();
   readonly #unlisten: () => void;
+  /** The last change has another number, or the feed is closed. */
+  readonly #moved = new Signal();
+  #last: number;
+  /** Edges at the same number share what was read. */
+  #read: (Links & { readonly after: number }) | undefined;
   #isClosed = false;
 
   constructor(options: LinkFeedOptions) {
+    const { store } = options;
     this.#options = options;
-    this.#source = new LinkSource(options.store);
     this.#totals = new LimitedTotals(options.limitedTotals, options.clock, beatMs);
-    // After the source, which has listened before.
-    this.#unlisten = options.store.environment.committed.listen(() => {
-      for (const feed of this.#open.values()) feed.wake();
-    });
+    this.#last = store.last('link');
+    this.#unlisten = store.environment.committed.listen(() => this.#refresh());
   }
 
   /** Undefined for a request to another path. */
-  reply(request: Request): Reply | undefined {
-    if (request.path !== feedPath) return undefined;
-    const start = this.#startOf(request);
-    if (start instanceof Failure) return problemReply(start, request, this.#options.docsUrl);
-    return { status: 200, headers, body: { [Symbol.asyncIterator]: () => this.#begin(start) } };
+  reply(request: Request): Promise<Reply> | undefined {
+    return request.path === feedPath ? this.#answer(request) : undefined;
   }
 
   close(): void {
     this.#isClosed = true;
     this.#unlisten();
-    this.#source.close();
-    for (const feed of this.#open.values()) feed.end();
+    this.#moved.fire();
   }
 
-  #startOf(request: Request): FeedStart | Failure {
-    if (request.method !== 'GET') {
-      return new Failure('method_not_allowed', 'Links are followed with GET');
+  async #answer(request: Request): Promise<Reply> {
+    this.#refresh();
+    const question = this.#questionOf(request);
+    if (question instanceof Failure) return problemReply(question, request, this.#options.docsUrl);
+    let piece = this.#piece(question);
+    if (isEmpty(piece)) {
+      await this.#nextBeat();
+      piece = this.#piece(question);
     }
+    return { status: 200, headers, body: encodePiece(piece) };
+  }
+
+  #refresh(): void {
+    const { store } = this.#options;
+    store.environment.refresh();
+    const last = store.last('link');
+    if (last === this.#last) return;
+    this.#last = last;
+    this.#moved.fire();
+  }
+
+  #questionOf(request: Request): Question | Failure {
     const [, token = ''] = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '') ?? [];
-    const edge = this.#options.edgeOf(token);
-    if (edge === undefined) {
+    if (!this.#options.isEdge(token)) {
       return new Failure('unauthorized', 'The token is not one of an edge of this cluster');
     }
     const soon = { retryAfterSeconds: 1 };
-    if (this.#isClosed || this.#open.size >= feedsMax) {
-      return new Failure('overloaded', `This core has ${feedsMax} edges, or stops`, soon);
-    }
+    if (this.#isClosed)
+      return new Failure('not_active', 'This core stops, or begins to lead', soon);
     const parameters = new URLSearchParams(request.query);
-    const after = countIn(parameters, 'after');
+    const number = countIn(parameters, 'number');
     const isOfCluster = parameters.get('cluster') === this.#options.cluster();
-    const codes = (parameters.get('codes') ?? '').split(' ').map(Number);
-    const seen = isOfCluster && after !== undefined ? { number: after, codes } : undefined;
-    this.#source.refresh();
+    const codes = (parameters.get('codes') ?? '').split(' ').filter(Boolean).map(Number);
+    const position = isOfCluster && number !== undefined ? { number, codes } : undefined;
     // A standby may be behind the core that the edge followed. What a leader lacks, the cluster has lost.
-    if (seen !== undefined && seen.number > this.#source.last && !this.#options.isLeading()) {
+    if (position !== undefined && position.number > this.#last && !this.#options.isLeading()) {
       return new Failure('not_active', 'This core does not lead, and is behind the edge', soon);
     }
-    return { edge, seen, pages: countIn(parameters, 'pages') ?? 0 };
+    return {
+      position,
+      next: countIn(parameters, 'next'),
+      pages: countIn(parameters, 'pages') ?? 0,
+      totals: countIn(parameters, 'totals') ?? 0,
+    };
   }
 
-  /** Called at the first pull: an answer that is never pulled does not end either. */
-  #begin(start: FeedStart): AsyncIterator<Uint8Array> {
-    const { edge } = start;
-    // An edge asks again when it has lost its connection.
-    this.#open.get(edge)?.end();
-    const feed: Feed = new Feed(this.#options, this.#source, this.#totals, start, () => {
-      if (this.#open.get(edge) === feed) this.#open.delete(edge);
-    });
-    this.#open.set(edge, feed);
-    return feed.iterator();
+  /** Resolves at the next change, or after half a second. */
+  async #nextBeat(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const unlisten = this.#moved.listen(resolve);
+    const timer = setTimeout(resolve, beatMs);
+    await promise;
+    clearTimeout(timer);
+    unlisten();
+  }
+
+  #piece(question: Question): LinkPiece {
+    const { cluster, isCurrent } = this.#options;
+    this.#refresh();
+    const links = this.#links(question);
+    return {
+      cluster: cluster(),
+      last: this.#last,
+      isCurrent: isCurrent(),
+      ...links,
+      ...this.#pagesAfter(links.part?.[0] === 0 ? 0 : question.pages),
+      ...this.#totals.since(question.totals, totalsMax),
+    };
+  }
+
+  #links({ position, next }: Question): Links {
+    if (position === undefined) return this.#part(0, this.#last);
+    if (next !== undefined) return this.#part(next, position.number);
+    const changes = this.#follows(position) ? this.#changesAfter(position.number) : undefined;
+    return changes ?? this.#part(0, this.#last);
+  }
+
+  /** Whether the last changes up to the number were of these codes: after a restore, numbers belong to other changes. */
+  #follows({ number, codes }: Pick<LinkPosition, 'number' | 'codes'>): boolean {
+    const { linkChanges } = this.#options.store.bulk;
+    const isOf = (codeNo: CodeNo, back: number): boolean =>
+      (linkChanges.get(number - back, () => undefined) ?? codeNo) === codeNo;
+    return number <= this.#last && codes.every(isOf);
+  }
+
+  /** The first of them; undefined if one is missing or damaged. */
+  #changesAfter(number: number): Links | undefined {
+    if (number === this.#last) return { number, codes: [], blocks: [], part: undefined };
+    if (this.#read?.after === number) return this.#read;
+    const { store } = this.#options;
+    const changes = linkChangesOf(store, number + 1, Math.min(this.#last, number + changesMax));
+    if (changes === undefined) return undefined;
+    const blocks = new Map<number, Uint8Array | undefined>();
+    const codes: CodeNo[] = [];
+    let bytes = 0;
+    for (const codeNo of changes.values()) {
+      const blockNo = linkBlockOf(codeNo);
+      if (!blocks.has(blockNo)) {
+        if (bytes >= blockBytesMax) break;
+        const block = readLinkBlock(store, blockNo);
+        blocks.set(blockNo, block);
+        bytes += block?.length ?? 0;
+      }
+      codes.push(codeNo);
+    }
+    const links = { number: number + codes.length, codes, blocks: known(blocks), part: undefined };
+    this.#read = { after: number, ...links };
+    return links;
+  }
+
+  /** Blocks from `from` on, as many as a piece has. @param number that the first part had */
+  #part(from: number, number: number): Links {
+    const { store } = this.#options;
+    const blocks = new Map<number, Uint8Array | undefined>();
+    let bytes = 0;
+    const add = (blockNo: number, block: Uint8Array | undefined): void => {
+      blocks.set(blockNo, block);
+      bytes += block?.length ?? 0;
+    };
+    let next = blocksEnd;
+    const repaired = (blockNo: number): void => add(blockNo, readLinkBlock(store, blockNo));
+    for (const { key, value } of store.links.range({ start: from }, repaired)) {
+      if (bytes >= blockBytesMax || blocks.size >= partBlocksMax) {
+        next = key;
+        break;
+      }
+      add(key, value);
+    }
+    return { number, codes: [], blocks: known(blocks), part: [from, next] };
+  }
+
+  #pagesAfter(number: number): Pick<LinkPiece, 'pagesNumber' | 'pages'> {
+    const { store } = this.#options;
+    const changed: Array<readonly [number, string]> = [];
+    let bytes = 0;
+    for (const { change, workspaceNo, pages } of pagesChangedAfter(store.pages, number)) {
+      const json = JSON.stringify(pages);
+      changed.push([workspaceNo, json]);
+      bytes += json.length;
+      if (bytes >= pagesBytesMax) return { pagesNumber: change, pages: changed };
+    }
+    return { pagesNumber: store.last('pages'), pages: changed };
   }
 }
+
+const isEmpty = ({ part, codes, pages, totals }: LinkPiece): boolean =>
+  part === undefined && codes.length + pages.length + totals.length === 0;
+
+const known = (blocks: ReadonlyMap<number, Uint8Array | undefined>): LinkPiece['blocks'] =>
+  [...blocks].flatMap(([no, bytes]) => (bytes === undefined ? [] : [[no, bytes] as const]));
 
 function countIn(parameters: URLSearchParams, name: string): number | undefined {
   const text = parameters.get(name) ?? '';
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
-/** One edge's answer. */
-class Feed {
-  readonly #options: Pick<LinkFeedOptions, 'cluster' | 'isCurrent' | 'clock'>;
-  readonly #source: LinkSource;
-  readonly #totals: LimitedTotals;
-  readonly #onEnd: () => void;
-  /** The edge has all changes up to it; undefined = it needs all links. */
-  #position: number | undefined;
-  /** The same of pages. */
-  #pages: number;
-  /** The same of totals. */
-  #reading = 0;
-  #beatAtMs = -Infinity;
-  #isEnded = false;
-  #onEvent: (() => void) | undefined;
-
-  constructor(
-    options: LinkFeedOptions,
-    source: LinkSource,
-    totals: LimitedTotals,
-    { seen, pages }: FeedStart,
-    onEnd: () => void,
-  ) {
-    this.#options = options;
-    this.#source = source;
-    this.#totals = totals;
-    this.#onEnd = onEnd;
-    this.#pages = pages;
-    this.#position = seen && source.follows(seen) ? seen.number : undefined;
-  }
-
-  /** There may be something to send. */
-  wake(): void {
-    this.#onEvent?.();
-  }
-
-  end(): void {
-    this.#isEnded = true;
-    this.#onEnd();
-    this.wake();
-  }
-
-  /** `return` is called when the edge has left, also while a `next` waits. */
-  iterator(): AsyncIterator<Uint8Array> {
-    const pieces = this.#pieces();
-    return {
-      next: () => pieces.next(),
-      return: async () => {
-        this.end();
-        return { done: true, value: undefined };
-      },
-    };
-  }
-
-  async *#pieces(): AsyncGenerator<Uint8Array, undefined> {
-    try {
-      while (!this.#isEnded) {
-        if (this.#position === undefined) yield* this.#snapshot();
-        else yield* this.#changes(this.#position);
-        yield* this.#beat();
-        await this.#next();
-      }
-    } finally {
-      this.end();
-    }
-  }
-
-  async *#snapshot(): AsyncGenerator<Uint8Array> {
-    const source = this.#source;
-    source.refresh();
-    const number = source.last;
-    yield encodeFrame({ kind: 'reset', cluster: this.#options.cluster() });
-    this.#pages = 0;
-    for (let next: number | undefined = 0; next !== undefined && !this.#isEnded;) {
-      const slice = source.snapshot(next);
-      ({ next } = slice);
-      yield slice.piece;
-      yield* this.#beat();
-      await yieldToEventLoop();
-    }
-    if (this.#isEnded) return;
-    this.#reading = 0;
-    yield* this.#used();
-    this.#position = number;
-    yield encodeFrame({ kind: 'at', number });
-  }
-
-  async *#changes(after: number): AsyncGenerator<Uint8Array> {
-    const slice = this.#source.changesAfter(after);
-    this.#position = slice?.number;
-    if (slice !== undefined && slice.piece.length > 0) yield slice.piece;
-  }
-
-  /** Once in `beatMs`; what is counted goes before it. */
-  async *#beat(): AsyncGenerator<Uint8Array> {
-    const { isCurrent, clock } = this.#options;
-    if (clock.monotonicMs() - this.#beatAtMs < beatMs) return;
-    this.#beatAtMs = clock.monotonicMs();
-    if (this.#position !== undefined) yield* this.#used();
-    this.#source.refresh();
-    yield* this.#changedPages();
-    yield encodeFrame({ kind: 'beat', number: this.#source.last, isCurrent: isCurrent() });
-  }
-
-  async *#changedPages(): AsyncGenerator<Uint8Array> {
-    let slice = this.#source.pagesAfter(this.#pages);
-    for (; slice !== undefined; slice = this.#source.pagesAfter(this.#pages)) {
-      this.#pages = slice.number;
-      if (slice.piece.length > 0) yield slice.piece;
-    }
-  }
-
-  async *#used(): AsyncGenerator<Uint8Array> {
-    const { reading, totals } = this.#totals.since(this.#reading);
-    let frames: Buffer[] = [];
-    for (const [codeNo, scans] of totals) {
-      frames.push(encodeFrame({ kind: 'used', codeNo, scans }));
-      if (frames.length < totalsMax) continue;
-      yield Buffer.concat(frames);
-      frames = [];
-    }
-    this.#reading = reading;
-    if (frames.length > 0) yield Buffer.concat(frames);
-  }
-
-  /** Resolves when there may be something to send: at once while changes are left, at a commit, or for the next beat. */
-  async #next(): Promise<void> {
-    const isBehind = this.#position === undefined || this.#position < this.#source.last;
-    if (isBehind || this.#isEnded) return await yieldToEventLoop();
-    const waitMs = this.#beatAtMs + beatMs - this.#options.clock.monotonicMs();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, Math.max(1, Math.ceil(waitMs)));
-    this.#onEvent = resolve;
-    await promise;
-    this.#onEvent = undefined;
-    clearTimeout(timer);
-  }
 }

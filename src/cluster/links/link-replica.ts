@@ -1,46 +1,43 @@
 /**
- * Follows the feed of links of a cluster, on an edge: frames into the store, then into the link table.
+ * Follows the links of a cluster, on an edge: asks a core for what it lacks, stores it, then brings it into the link table.
  *
- *   connect ──▶ frames ──▶ store, in one transaction with their number ──▶ link table ──▶ `applied`
- *      ▲                                                                        │
- *      └── next core, after a pause ◀── 2 s without a beat of a current core ◀──┘
+ *   ask ──▶ piece ──▶ store, in one transaction ──▶ link table ──▶ `applied` ──▶ ask the same core again
  *
- * While nothing comes the edge redirects by what it has. It reads the next piece when it has applied the last one, so a
- * snapshot of any size takes a few megabytes.
+ *   a core that does not answer within 2 s, or does not follow the cluster's log ──▶ ask the next one, after a pause
+ *
+ * While nothing comes the edge redirects by what it has.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { Clock } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
+import type { CodeNo } from '../../model/numbers.ts';
 import { Signal } from '../../model/signal.ts';
+import { linkBlockBytesMax } from '../../store/management/link-blocks.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { type LinkFrame, LinkFrameDecoder } from './link-frames.ts';
+import { blocksEnd, decodePiece, type LinkPiece, LinkPieceError } from './link-piece.ts';
 import type { ReplicaStore } from './replica-store.ts';
 
-/** Without a beat of a core that follows the log for so long, links may be old: the edge asks another core. */
+/** Without an answer of a core that follows the log for so long, links may be old: the edge asks another core. */
 const silentMsMax = 2_000;
-const connectMsMax = 2_000;
 const firstPauseMs = 50;
 const pauseMsMax = 2_000;
-/** Bytes of a snapshot in one transaction: about 2,700 blocks, 20 ms. */
-const transactionBytes = 4_194_304;
+/** A piece has 1 MB of blocks, one more block, texts and totals. */
+const answerBytesMax = 4 * linkBlockBytesMax;
 
-/** The link table of this process, as the feed changes it. */
+/** The link table of this process, as the links of the store change it. */
 export interface ReplicaTable {
-  /** Changes up to this number are in it. */
-  readonly seen: number;
   /** Fills it from the store. @returns false if the store has lost links */
   fill(): boolean;
-  /** Brings in the changes that were committed, by their numbers. */
-  refresh(): Promise<void>;
-  /** Brings in all links and removes those with the given keys. */
-  reload(vanished: readonly string[]): Promise<void>;
+  publishMany(codeNos: readonly CodeNo[]): void;
+  publishAll(): Promise<void>;
+  delete(key: string): void;
 }
 
 export interface LinkReplicaOptions {
   readonly store: ReplicaStore;
   readonly table: ReplicaTable;
-  /** Called once the table is filled: at `open`, or when the first snapshot is whole. */
+  /** Called once the table is filled: at `open`, or when all links have come. */
   readonly onFilled: () => Promise<void>;
   /** More scans of limited codes are counted. */
   readonly onCounted: () => void;
@@ -56,42 +53,41 @@ export interface LinkReplicaOptions {
 
 export class LinkReplica {
   readonly #options: LinkReplicaOptions;
-  // It needs no timeout for a body: `#read` watches for silence.
   readonly #agent = new Agent({
-    connect: { timeout: connectMsMax },
-    headersTimeout: connectMsMax,
-    bodyTimeout: 0,
+    connect: { timeout: silentMsMax },
+    headersTimeout: silentMsMax,
+    bodyTimeout: silentMsMax,
+    maxResponseSize: answerBytesMax,
   });
   readonly #stopping = new AbortController();
-  /** Fired when changes are in the link table, and before links of a snapshot are: when `number` has moved. */
+  /** Fired when `number` has moved: changes are in the link table, or all links are coming. */
   readonly applied = new Signal();
   /** The link table is filled. */
   hasLinks = false;
-  /** Links of a snapshot are coming in, or of one that was cut short: their number is unknown. */
-  #isRefilling: boolean;
-  /** The number of the core, by its last beat. */
+  /** Changes up to this number are in the link table; 0 while that is unknown. */
+  number = 0;
+  /** The parts of all links that have come. */
+  #refill: { readonly cluster: string; readonly number: number; readonly next: number } | undefined;
+  /** The core's last change of pages that has come to this process. */
+  #pages = 0;
+  /** From which on the totals of limited codes are needed. */
+  #totals = 0;
+  /** The core's last change, as it has answered. */
   #coreNumber = 0;
-  /** When a current core last sent a beat, by the monotonic clock. */
+  /** When a current core last answered, by the monotonic clock. */
   lastContactMs: number | undefined;
   #rotation: number;
-  #pauseMs = firstPauseMs;
-  /** Why the last connection ended; undefined while one brings links. */
+  /** Why the last question got no answer; undefined while links come. */
   fault: string | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: LinkReplicaOptions) {
     this.#options = options;
-    this.#isRefilling = options.store.position === undefined;
     // The edges share the cores.
     this.#rotation = Math.floor(options.random() * 1_024);
   }
 
-  /** Changes up to this number are in the link table; 0 while that is unknown. */
-  get number(): number {
-    return this.#isRefilling || !this.hasLinks ? 0 : Math.max(0, this.#options.table.seen);
-  }
-
-  /** How many changes of the core are not in the link table, by its last beat. */
+  /** How many changes of the core are not in the link table, as it last answered. */
   get behind(): number {
     return Math.max(0, this.#coreNumber - this.number);
   }
@@ -101,7 +97,7 @@ export class LinkReplica {
     return sinceMs <= silentMsMax;
   }
 
-  /** Fills the link table if there are links on the disk, and follows the feed from here on. */
+  /** Fills the link table if there are links on the disk, and asks for links from here on. */
   async open(): Promise<void> {
     if (this.#options.store.hasLinks) await this.#fill();
     this.#running = this.#follow();
@@ -115,38 +111,34 @@ export class LinkReplica {
 
   async #fill(): Promise<void> {
     const { store, table, onFilled } = this.#options;
-    if (!table.fill()) {
-      await store.requestFullSync();
-      this.#isRefilling = true;
-    }
+    if (!table.fill()) await store.requestFullSync();
+    this.number = store.position?.number ?? 0;
     this.hasLinks = true;
     await onFilled();
   }
 
   async #follow(): Promise<void> {
     const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      const core = this.#nextCore();
-      const beganMs = this.#options.clock.monotonicMs();
+    const { cores, random } = this.#options;
+    for (let pauseMs = firstPauseMs; !signal.aborted; this.#rotation += 1) {
+      const urls = cores();
+      const core = urls[this.#rotation % urls.length];
       try {
         if (core === undefined) throw new Error('no core is known');
-        await this.#read(core);
+        for (;;) {
+          await this.#ask(core);
+          pauseMs = firstPauseMs;
+        }
       } catch (error) {
         if (signal.aborted) return;
         this.#reportFault(core, error);
       }
-      // Longer after each short connection: on a full disk, links come and cannot be stored.
-      const lastedMs = this.#options.clock.monotonicMs() - beganMs;
-      if (lastedMs >= pauseMsMax) this.#pauseMs = firstPauseMs;
-      const waitMs = this.#pauseMs * (0.5 + this.#options.random());
-      this.#pauseMs = Math.min(pauseMsMax, this.#pauseMs * 2);
-      await pause(waitMs, undefined, { signal }).catch(() => undefined);
+      // All links come again if some are missing; another core lists other totals.
+      this.#refill = undefined;
+      this.#totals = 0;
+      await pause(pauseMs * (0.5 + random()), undefined, { signal }).catch(() => undefined);
+      pauseMs = Math.min(pauseMsMax, pauseMs * 2);
     }
-  }
-
-  #nextCore(): string | undefined {
-    const cores = this.#options.cores();
-    return cores[this.#rotation++ % cores.length];
   }
 
   #reportFault(core: string | undefined, error: unknown): void {
@@ -157,109 +149,73 @@ export class LinkReplica {
     this.fault = reason;
   }
 
-  async #read(core: string): Promise<void> {
-    const { clock, store } = this.#options;
-    const idle = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    try {
-      const body = await this.#connect(core, AbortSignal.any([this.#stopping.signal, idle.signal]));
-      store.begin();
-      const decoder = new LinkFrameDecoder();
-      let waiting: LinkFrame[] = [];
-      let idleAtMs = clock.monotonicMs() + silentMsMax;
-      // The time in which frames are applied does not count.
-      const waitForPiece = (): void => {
-        timer = setTimeout(() => idle.abort(), Math.max(0, idleAtMs - clock.monotonicMs()));
-      };
-      waitForPiece();
-      for await (const piece of body) {
-        clearTimeout(timer);
-        const frames = decoder.read(piece);
-        if (frames.some(({ kind }) => kind === 'reset')) this.#beginRefill(core);
-        waiting.push(...frames.filter(({ kind }) => kind !== 'beat'));
-        if (this.#isDue(waiting)) {
-          await this.#apply(waiting);
-          waiting = [];
-        }
-        const isCurrent = this.#takeBeats(frames, core);
-        if (isCurrent || frames.some(isOfLink)) idleAtMs = clock.monotonicMs() + silentMsMax;
-        waitForPiece();
-      }
-      throw new Error('the core has ended the feed');
-    } catch (error) {
-      throw idle.signal.aborted ? new Error('no beat of a current core came') : error;
-    } finally {
-      clearTimeout(timer);
+  async #ask(core: string): Promise<void> {
+    const { clock, log } = this.#options;
+    const piece = await this.#request(core);
+    if (piece.part?.[0] === 0) {
+      this.number = 0;
+      this.applied.fire();
+      log.info({ core }, 'all links are coming from a core');
+    }
+    await this.#apply(piece);
+    this.#coreNumber = piece.last;
+    if (piece.isCurrent) {
+      this.lastContactMs = clock.monotonicMs();
+      if (this.fault !== undefined) log.info({ core }, 'following links resumed');
+      this.fault = undefined;
+    } else if (!isOfLink(piece) && !this.isFresh) {
+      throw new Error("the core does not follow the cluster's log");
     }
   }
 
-  async #connect(core: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
-    const { position, pagesNumber } = this.#options.store;
+  async #request(core: string): Promise<LinkPiece> {
+    const { store, token } = this.#options;
+    const position = this.#refill ?? store.position;
     const parameters = new URLSearchParams({
-      pages: String(pagesNumber),
-      ...(position && {
-        cluster: position.cluster,
-        after: String(position.number),
-        codes: position.codes.join(' '),
-      }),
+      pages: String(this.#pages),
+      totals: String(this.#totals),
+      ...(position && { cluster: position.cluster, number: String(position.number) }),
+      ...(position && 'codes' in position && { codes: position.codes.join(' ') }),
+      ...(this.#refill && { next: String(this.#refill.next) }),
     });
     const { statusCode, body } = await request(`${core}/cluster/links?${parameters.toString()}`, {
       dispatcher: this.#agent,
-      headers: { authorization: `Bearer ${this.#options.token()}` },
-      signal,
+      headers: { authorization: `Bearer ${token()}` },
+      signal: this.#stopping.signal,
     });
-    if (statusCode === 200) return body;
+    if (statusCode === 200) return decodePiece(await body.bytes());
     await body.dump();
     throw new Error(`the core answered ${statusCode}`);
   }
 
-  /** @returns whether the core is current */
-  #takeBeats(frames: readonly LinkFrame[], core: string): boolean {
-    let isCurrent = false;
-    for (const frame of frames) {
-      if (frame.kind !== 'beat') continue;
-      this.#coreNumber = frame.number;
-      ({ isCurrent } = frame);
-    }
-    if (!isCurrent) return false;
-    this.lastContactMs = this.#options.clock.monotonicMs();
-    if (this.fault !== undefined) this.#options.log.info({ core }, 'following links resumed');
-    this.fault = undefined;
-    return true;
-  }
-
-  #beginRefill(core: string): void {
-    this.#isRefilling = true;
-    this.applied.fire();
-    this.#options.log.info({ core }, 'all links are coming from a core');
-  }
-
-  /** A snapshot waits for its end, or for more; anything else for nothing. */
-  #isDue(frames: readonly LinkFrame[]): boolean {
-    if (frames.length === 0) return false;
-    if (!this.#isRefilling || frames.some(({ kind }) => kind === 'at')) return true;
-    const blocks = frames.map((frame) => (frame.kind === 'block' ? frame.bytes.length : 0));
-    return blocks.reduce((sum, bytes) => sum + bytes, 0) >= transactionBytes;
-  }
-
-  async #apply(frames: readonly LinkFrame[]): Promise<void> {
+  async #apply(piece: LinkPiece): Promise<void> {
     const { store, table, onCounted } = this.#options;
-    const { isWhole, areMoreCounted } = await store.apply(frames);
-    if (isWhole) await this.#reload();
-    else if (this.#isRefilling) return;
-    else await table.refresh();
-    if (areMoreCounted) onCounted();
+    const { part, cluster, number, codes } = piece;
+    const [from = 0, next = blocksEnd] = part ?? [];
+    if (from !== 0 && from !== this.#refill?.next) {
+      throw new LinkPieceError(`Cannot read links: the part from block ${from} was not asked for`);
+    }
+    await store.apply(piece);
+    this.#pages = piece.pagesNumber;
+    this.#totals = piece.totalsNext;
+    this.#refill = next === blocksEnd ? undefined : { cluster, number, next };
+    if (this.#refill !== undefined) return;
+    if (part === undefined) table.publishMany(codes);
+    else if (this.hasLinks) await this.#reload();
+    else await this.#fill();
+    if (piece.totals.length > 0) onCounted();
+    if (number === this.number) return;
+    this.number = number;
     this.applied.fire();
   }
 
   async #reload(): Promise<void> {
     const { store, table } = this.#options;
-    const vanished = store.takeVanished();
-    if (this.hasLinks) await table.reload(vanished);
-    else await this.#fill();
-    this.#isRefilling = false;
+    await table.publishAll();
+    for (const key of store.takeVanished()) table.delete(key);
   }
 }
 
 /** Not of counted scans alone, which a core without the log sends too. */
-const isOfLink = ({ kind }: LinkFrame): boolean => kind !== 'beat' && kind !== 'used';
+const isOfLink = ({ part, codes, pages }: LinkPiece): boolean =>
+  part !== undefined || codes.length + pages.length > 0;

@@ -7,7 +7,7 @@ import { LinkFeed } from '../../../src/cluster/links/link-feed.ts';
 import { LinkReplica } from '../../../src/cluster/links/link-replica.ts';
 import { ReplicaStore } from '../../../src/cluster/links/replica-store.ts';
 import type { Codes } from '../../../src/codes/codes.ts';
-import { EdgeTable } from '../../../src/codes/links/edge-table.ts';
+import { LinkLoader } from '../../../src/codes/links/link-loader.ts';
 import { ClientAddresses } from '../../../src/http/client-address.ts';
 import type { Reply, Request } from '../../../src/http/request.ts';
 import { HttpServer } from '../../../src/http/server.ts';
@@ -15,6 +15,7 @@ import type { TlsFiles } from '../../../src/http/port.ts';
 import { createLinkTableMemory } from '../../../src/links/layout.ts';
 import { LinkReader } from '../../../src/links/reader.ts';
 import { LinkWriter } from '../../../src/links/writer.ts';
+import { replicaTable } from '../../../src/node/open-edge.ts';
 import { type Management, openManagement } from '../../../src/store/management/management.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -33,7 +34,7 @@ export class FeedServer {
   isCurrent = true;
   /** Scans that count as counted, of limited codes, by number. */
   readonly totals = new Map<number, number>();
-  /** Positions that edges asked for; `all` without one. */
+  /** Positions that edges asked for, each once in a row; `all` without one, `more` after a part of all. */
   readonly asked: string[] = [];
 
   readonly #tls: TlsFiles | undefined;
@@ -47,7 +48,7 @@ export class FeedServer {
       cluster: () => this.cluster,
       isLeading: () => this.isLeading,
       isCurrent: () => this.isCurrent,
-      edgeOf: (given) => /^(edge-\d)\.token$/.exec(given)?.[1],
+      isEdge: (given) => given === edgeToken,
       limitedTotals: () => this.totals,
       docsUrl: 'http://localhost/docs',
     });
@@ -86,9 +87,11 @@ export class FeedServer {
     });
   }
 
-  #answer(request: Request): Reply {
-    this.asked.push(new URLSearchParams(request.query).get('after') ?? 'all');
-    return this.feed.reply(request) ?? notFound;
+  async #answer(request: Request): Promise<Reply> {
+    const parameters = new URLSearchParams(request.query);
+    const number = parameters.has('next') ? 'more' : (parameters.get('number') ?? 'all');
+    if (this.asked.at(-1) !== number) this.asked.push(number);
+    return (await this.feed.reply(request)) ?? notFound;
   }
 
   /** As a network that is cut: connections end, and none can be made. */
@@ -134,13 +137,12 @@ export async function openReplica(
   const writer = new LinkWriter(memory, systemClock);
   const reader = new LinkReader(memory, 0);
   const copy = new ReplicaStore(store);
-  const scansOf = copy.scansOf.bind(copy);
-  const table = new EdgeTable({ store, writer, scansOf, clock: systemClock, log });
+  const links = new LinkLoader(store, writer, (codeNo) => copy.scansOf(codeNo));
   const replica = new LinkReplica({
     store: copy,
-    table,
+    table: replicaTable(links, writer, { log, clock: systemClock }),
     onFilled: () => Promise.resolve(),
-    onCounted: () => void table.links.closeLimits(),
+    onCounted: () => void links.closeLimits(),
     clock: systemClock,
     random: () => 0.5,
     log,
@@ -153,7 +155,6 @@ export async function openReplica(
     if (isClosed) return;
     isClosed = true;
     await replica.close();
-    await table.close();
     await store.close();
   };
   onTestFinished(close);

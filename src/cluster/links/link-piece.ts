@@ -1,0 +1,93 @@
+/**
+ * Links on their way to an edge: what it asks of a core, and one answer, as a msgpack array (link-feed.ts).
+ *
+ *   cluster, last, isCurrent   whose numbers these are, the core's last change, and whether it follows the log
+ *   number, codes, blocks      the changes up to `number`, in order: of which code each is, and the blocks of these codes
+ *   part                       absent, or [from, next]: `blocks` are all from `from` on, below `next`; the edge must not
+ *                              trust what it has. With the last part it has all changes up to `number`
+ *   pagesNumber, pages         [workspaceNo, JSON] of workspaces whose pages have changed, up to that number
+ *   totalsNext, totals         [codeNo, scans] of limited codes, counted so far in the whole cluster
+ */
+import type { CodeNo } from '../../model/numbers.ts';
+import { packPlain } from '../../store/codec.ts';
+import { isCount, isCountPair, readFields } from '../message-fields.ts';
+
+/** What an edge has. */
+export interface LinkPosition {
+  /** That gave the numbers. */
+  readonly cluster: string;
+  /** All changes up to it. */
+  readonly number: number;
+  /** Of the last changes, the newest first, as far as they are known. */
+  readonly codes: readonly CodeNo[];
+}
+
+export interface LinkPiece {
+  readonly cluster: string;
+  readonly last: number;
+  readonly isCurrent: boolean;
+  readonly number: number;
+  readonly codes: readonly CodeNo[];
+  readonly blocks: ReadonlyArray<readonly [blockNo: number, bytes: Uint8Array]>;
+  readonly part: readonly [from: number, next: number] | undefined;
+  readonly pagesNumber: number;
+  readonly pages: ReadonlyArray<readonly [workspaceNo: number, json: string]>;
+  readonly totalsNext: number;
+  readonly totals: ReadonlyArray<readonly [codeNo: CodeNo, scans: number]>;
+}
+
+/** `next` of the last part. */
+export const blocksEnd = 2 ** 32 - 1;
+
+/** Not what a core answers. */
+export class LinkPieceError extends Error {
+  override readonly name = 'LinkPieceError';
+}
+
+export const encodePiece = (piece: LinkPiece): Uint8Array =>
+  packPlain([
+    piece.cluster,
+    piece.last,
+    piece.isCurrent,
+    piece.number,
+    piece.codes,
+    piece.blocks,
+    piece.part ?? null,
+    piece.pagesNumber,
+    piece.pages,
+    piece.totalsNext,
+    piece.totals,
+  ]);
+
+/** @throws LinkPieceError */
+export function decodePiece(bytes: Uint8Array): LinkPiece {
+  const [cluster, last, isCurrent, number, codes, blocks, part, ...others] =
+    readFields(bytes) ?? [];
+  const [pagesNumber, pages, totalsNext, totals] = others;
+  if (
+    typeof cluster === 'string' &&
+    isCount(last) &&
+    typeof isCurrent === 'boolean' &&
+    isCount(number) &&
+    isListOf(isCount, codes) &&
+    isListOf(isBlock, blocks) &&
+    (part === null || isCountPair(part)) &&
+    isCount(pagesNumber) &&
+    isListOf(isPages, pages) &&
+    isCount(totalsNext) &&
+    isListOf(isCountPair, totals)
+  ) {
+    const links = { cluster, last, isCurrent, number, codes, blocks, part: part ?? undefined };
+    return { ...links, pagesNumber, pages, totalsNext, totals };
+  }
+  throw new LinkPieceError('Cannot read links: the answer has other fields than a piece of links');
+}
+
+const isListOf = <T>(is: (one: unknown) => one is T, value: unknown): value is T[] =>
+  Array.isArray(value) && value.every(is);
+
+const isBlock = (value: unknown): value is readonly [number, Uint8Array] =>
+  Array.isArray(value) && isCount(value[0]) && value[1] instanceof Uint8Array;
+
+const isPages = (value: unknown): value is readonly [number, string] =>
+  Array.isArray(value) && isCount(value[0]) && typeof value[1] === 'string';
