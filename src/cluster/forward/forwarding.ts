@@ -18,7 +18,7 @@
  */
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
-import { buildConnector, Pool } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import { standardBounds } from '../../api/codes/bulk-gate.ts';
 import { liveReply, readyReply } from '../../api/health.ts';
 import { otherMethodReply, problemReply } from '../../api/problem.ts';
@@ -85,15 +85,22 @@ export interface ForwardingOptions {
 
 export class ForwardingHandler implements Handler {
   readonly #options: ForwardingOptions;
-  #leader: { readonly origin: string; readonly pool: Pool } | undefined;
-  /** To former leaders, until the last answer has ended. */
-  readonly #former = new Set<Pool>();
+  /** A former leader ends what it has begun, and its connections end soon when they are idle. */
+  readonly #agent: Agent;
   /** Answers that would never end. */
   readonly #streams = new Set<LeaderAnswer>();
   #isEnding = false;
 
   constructor(options: ForwardingOptions) {
+    const { timeouts = standardTimeouts } = options;
     this.#options = options;
+    this.#agent = new Agent({
+      connect: connectorWithin(timeouts.connectMs),
+      headersTimeout: timeouts.headMs,
+      bodyTimeout: timeouts.silenceMs,
+      keepAliveTimeout: timeouts.idleMs,
+      keepAliveMaxTimeout: timeouts.idleMs,
+    });
   }
 
   async handle(request: Request): Promise<Reply> {
@@ -124,8 +131,7 @@ export class ForwardingHandler implements Handler {
   /** Cuts what is under way. */
   async close(): Promise<void> {
     this.endStreams();
-    const pools = [...this.#former, ...(this.#leader === undefined ? [] : [this.#leader.pool])];
-    await Promise.all(pools.map((pool) => pool.destroy()));
+    await this.#agent.destroy();
   }
 
   /** Of the leader, unless it is this process. */
@@ -200,8 +206,9 @@ export class ForwardingHandler implements Handler {
   #dispatch(request: Request, origin: string, answer: LeaderAnswer): void {
     const { method, path, query } = request;
     const target = query === '' ? path : `${path}?${query}`;
-    this.#pool(origin).dispatch(
+    this.#agent.dispatch(
       {
+        origin,
         method,
         path: rawText(target),
         headers: { ...headersOf(request), ...this.#options.proof.headersOf(request) },
@@ -210,38 +217,15 @@ export class ForwardingHandler implements Handler {
       answer,
     );
   }
-
-  /** A former leader ends what it has begun. */
-  #closeFormer(): void {
-    if (this.#leader === undefined) return;
-    const { pool } = this.#leader;
-    this.#former.add(pool);
-    const ended = (): boolean => this.#former.delete(pool);
-    pool.close().then(ended, ended);
-  }
-
-  #pool(origin: string): Pool {
-    if (this.#leader?.origin === origin) return this.#leader.pool;
-    this.#closeFormer();
-    const { timeouts = standardTimeouts } = this.#options;
-    const pool = new Pool(origin, {
-      pipelining: 1,
-      connect: connectorTo(new URL(origin).hostname, timeouts.connectMs),
-      headersTimeout: timeouts.headMs,
-      bodyTimeout: timeouts.silenceMs,
-      keepAliveTimeout: timeouts.idleMs,
-      keepAliveMaxTimeout: timeouts.idleMs,
-    });
-    this.#leader = { origin, pool };
-    return pool;
-  }
 }
 
 /** undici would take the name for TLS from the Host header, which is the one that the client has asked for. */
-function connectorTo(hostname: string, timeout: number): buildConnector.connector {
+function connectorWithin(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout });
-  const servername = isIP(hostname) === 0 ? hostname : '';
-  return (options, callback) => connect({ ...options, servername }, callback);
+  return (options, callback) => {
+    const servername = isIP(options.hostname) === 0 ? options.hostname : '';
+    connect({ ...options, servername }, callback);
+  };
 }
 
 /** Those of the API's routes: to undici, CONNECT is no request like others. */

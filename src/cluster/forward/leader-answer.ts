@@ -9,9 +9,6 @@ import type { Dispatcher } from 'undici';
 
 const unreadBytesMax = 262_144;
 
-/** An error rejects the reader. */
-type End = 'ended' | { readonly error: Error };
-
 export interface AnswerHead {
   readonly status: number;
   /** By name in lower case. */
@@ -19,24 +16,31 @@ export interface AnswerHead {
 }
 
 export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<Uint8Array> {
-  /** Rejects if none comes. */
-  readonly head: Promise<AnswerHead>;
-  readonly #headed: (head: AnswerHead) => void;
-  readonly #failed: (error: unknown) => void;
+  readonly #head = Promise.withResolvers<AnswerHead>();
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  #body!: ReadableStreamDefaultController<Uint8Array>;
   #controller: Dispatcher.DispatchController | undefined;
-  readonly #pieces: Uint8Array[] = [];
-  #unreadBytes = 0;
-  #end: End | undefined;
-  #onQuietEnd: (() => void) | undefined;
-  #wake: () => void = () => undefined;
+  #isEnded = false;
+  #endsQuietly = false;
 
   constructor() {
-    const { promise, resolve, reject } = Promise.withResolvers<AnswerHead>();
-    this.head = promise;
-    this.#headed = resolve;
-    this.#failed = reject;
-    // It has no reader if the request could not be sent.
-    promise.catch(() => undefined);
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        start: (body) => void (this.#body = body),
+        pull: () => (this.#controller?.paused === true ? this.#controller.resume() : undefined),
+        cancel: () => this.#end(() => this.#abort()),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: unreadBytesMax }),
+    );
+    this.#reader = stream.getReader();
+    // They have no reader if the request could not be sent.
+    this.head.catch(() => undefined);
+    this.#reader.closed.catch(() => undefined);
+  }
+
+  /** Rejects if none comes. */
+  get head(): Promise<AnswerHead> {
+    return this.#head.promise;
   }
 
   /** The leader may have received the request or a part of it. */
@@ -46,49 +50,47 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    // Its client has an answer: that nothing was sent.
+    if (this.#isEnded) this.#abort();
   }
 
   onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
-    if (status >= 200) this.#headed({ status, headers });
+    if (status >= 200) this.#head.resolve({ status, headers });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, piece: Uint8Array): void {
-    this.#pieces.push(piece);
-    this.#unreadBytes += piece.byteLength;
-    if (this.#unreadBytes > unreadBytesMax) controller.pause();
-    this.#wake();
+    if (this.#isEnded) return;
+    this.#body.enqueue(piece);
+    if ((this.#body.desiredSize ?? 0) <= 0) controller.pause();
   }
 
   onResponseEnd(): void {
-    this.#close('ended');
+    this.#end(() => this.#body.close());
   }
 
   onResponseError(_: unknown, error: Error): void {
-    this.#close({ error });
-    this.#failed(error);
+    this.#head.reject(error);
+    this.#end(() => (this.#endsQuietly ? this.#body.close() : this.#body.error(error)));
   }
 
   /** From here on an error ends the answer like its end. @param onEnd called once it has ended */
   endQuietly(onEnd: () => void): void {
-    this.#onQuietEnd = onEnd;
-    if (this.#end === undefined) return;
-    this.#end = 'ended';
-    onEnd();
+    this.#endsQuietly = true;
+    this.#reader.closed.then(onEnd, onEnd);
   }
 
   /** Ends it with an error, at the leader too. */
   fail(error: Error): void {
-    this.#close({ error });
-    this.#failed(error);
-    this.#controller?.abort(error);
+    this.onResponseError(undefined, error);
+    this.#abort();
   }
 
   /** Ends it at the leader too: its client has left. */
   leave(): void {
-    const isOpen = this.#end === undefined;
-    this.#close('ended');
-    this.#pieces.length = 0;
-    if (isOpen) this.#controller?.abort(new Error('the client has left'));
+    this.#end(() => {
+      this.#body.close();
+      this.#abort();
+    });
   }
 
   /** @throws the error that ended the answer early */
@@ -100,40 +102,21 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     return {
-      next: () => this.#next(),
+      next: () => this.#reader.read(),
       return: async () => {
-        this.leave();
+        await this.#reader.cancel().catch(() => undefined);
         return { done: true, value: undefined };
       },
     };
   }
 
-  async #next(): Promise<IteratorResult<Uint8Array>> {
-    for (;;) {
-      const piece = this.#pieces.shift();
-      if (piece !== undefined) {
-        this.#unreadBytes -= piece.byteLength;
-        if (this.#pieces.length === 0) this.#resume();
-        return { done: false, value: piece };
-      }
-      if (this.#end !== undefined) {
-        if (typeof this.#end === 'object') throw this.#end.error;
-        return { done: true, value: undefined };
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
+  #end(work: () => void): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    work();
   }
 
-  #resume(): void {
-    if (this.#controller?.paused === true) this.#controller.resume();
-  }
-
-  #close(end: End): void {
-    if (this.#end !== undefined) return;
-    this.#end = this.#onQuietEnd === undefined ? end : 'ended';
-    this.#onQuietEnd?.();
-    this.#wake();
+  #abort(): void {
+    this.#controller?.abort(new Error('the client has left'));
   }
 }

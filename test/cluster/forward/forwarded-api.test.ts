@@ -1,6 +1,5 @@
-/** The real API behind a standby: sessions, keys, limits by address, live events, TLS between the machines. */
+/** The real API behind a standby: sessions, limits by address, TLS between the machines. */
 import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
@@ -8,7 +7,6 @@ import { ClientAddresses } from '../../../src/http/client-address.ts';
 import { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
-import { soon } from '../../support/soon.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
 import { listen, proofBy, standBy } from './forwarding-fixture.ts';
 
@@ -45,17 +43,6 @@ test('a person signs in and makes changes by way of a standby', async () => {
   expect((await browser.call('POST', '/v1/qr-codes', forged)).status).toBe(403);
 });
 
-test('a request that is sent again to another machine gets its first answer', async () => {
-  const { app, url } = await cluster();
-  const sent = { body: { target: 'https://example.com/a' }, headers: { 'idempotency-key': 'a' } };
-  const first = await new Client(url, app.apiKey).call('POST', '/v1/qr-codes', sent);
-  const again = await new Client(app.url, app.apiKey).call('POST', '/v1/qr-codes', sent);
-  expect(first.status).toBe(201);
-  expect(again).toMatchObject({ status: 201, headers: { 'idempotent-replayed': 'true' } });
-  expect(again.json).toEqual(first.json);
-  expect(first.headers['x-request-id']).toMatch(/^req_[0-9a-z]{20}$/);
-});
-
 test('those without a key are counted by their own address, not by the standbyâ€™s', async () => {
   const { url, app } = await cluster();
   const ask = async (from: string, at = url) => {
@@ -71,29 +58,6 @@ test('those without a key are counted by their own address, not by the standbyâ€
   // Nobody forwards these two, and no proxy is trusted there: both are of this machine.
   expect(await ask('203.0.113.2', app.url)).toBe(first);
   expect(await ask('203.0.113.3', app.url)).toBe(first - 1);
-});
-
-test('live events come by way of a standby, and many codes go', async () => {
-  const { app, url } = await cluster();
-  const { hostname, port } = new URL(url);
-  const headers = { authorization: `Bearer ${app.apiKey}` };
-  let received = '';
-  const live = request({ hostname, port, path: '/v1/events/stream', headers }, (answer) => {
-    expect(answer.headers['content-type']).toBe('text/event-stream');
-    answer.on('data', (bytes: Buffer) => (received += bytes.toString()));
-    answer.on('error', () => undefined);
-  });
-  live.on('error', () => undefined).end();
-  onTestFinished(() => void live.destroy());
-  const client = new Client(url, app.apiKey);
-  // The head of a stream comes with its first bytes: what is made before is not in it.
-  await expect.poll(() => received, soon).not.toBe('');
-  const rows = Array.from({ length: 500 }, (_, at) => ({ target: `https://example.com/${at}` }));
-  const bulk = await client.call('POST', '/v1/qr-codes/bulk', {
-    body: rows,
-  });
-  expect(bulk).toMatchObject({ status: 200, json: { created: 500, failed: 0 } });
-  await expect.poll(() => received.match(/"event":"qr.created"/g)?.length, soon).toBe(500);
 });
 
 test('TLS to the leader is checked by its own name, whatever name the client has asked for', async () => {

@@ -1,7 +1,8 @@
 /** A leader that stands still while another one leads, and a standby that stops: over real sockets. */
 import { createServer, type IncomingMessage, request as httpRequest } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { LeaderAnswer } from '../../../src/cluster/forward/leader-answer.ts';
 import { Client } from '../../support/client.ts';
 import { soon } from '../../support/soon.ts';
 import { defects, type Standby, standBy, timeouts } from './forwarding-fixture.ts';
@@ -129,4 +130,13 @@ test('a standby that stops ends live events at once', async () => {
   expect(await end).toBe('end');
   expect(performance.now() - stoppedMs).toBeLessThan(1_500);
   await expect.poll(() => leader.open, soon).toBe(0);
+});
+
+test('what has ended before its connection was made is not sent then', () => {
+  const answer = new LeaderAnswer();
+  answer.fail(new Error('another machine leads now'));
+  expect(answer.isSent).toBe(false);
+  const controller = { abort: vi.fn() };
+  answer.onRequestStart(controller as unknown as Parameters<typeof answer.onRequestStart>[0]);
+  expect(controller.abort).toHaveBeenCalledOnce();
 });
