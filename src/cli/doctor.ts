@@ -11,20 +11,16 @@ import { DataFolderError, dataFolderAt, openDataFolder, openMode } from '../engi
 import { faultText, remedyFor } from '../engine/installation/folder-faults.ts';
 import { type FolderState, stateOf } from '../engine/backup/folder-access.ts';
 import { serviceAccess } from '../engine/commands/folder-commands.ts';
-import { configWarnings } from '../engine/start-checks.ts';
-import { measureResources, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
+import { configWarnings, portsOf } from '../engine/start-checks.ts';
+import { bad, type DoctorFinding, good, warn } from '../engine/machine/finding.ts';
+import { measureResources, threadCounts } from '../engine/machine/machine-plan.ts';
 import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
 import { folderOwner, withFolderLock } from '../engine/takeover/folder-lock.ts';
 import { assertPortFree, assertTlsFiles, type TlsFiles } from '../http/port.ts';
 import { shipped } from '../shipped.ts';
 import { systemClock } from '../system-clock.ts';
-import { freeBytes } from '../store/space-guard.ts';
 import { openGeo } from '../scans/visitor/geo/geo-data.ts';
 import { checkTable } from '../scans/visitor/geo/table-units.ts';
-import { bad, type DoctorFinding, good, warn } from '../node/doctor/finding.ts';
-
-/** Below this LMDB and the journals are soon out of disk space. */
-const freeBytesMin = 1_073_741_824;
 
 const runningText = 'a service is running on this data folder';
 const freeText = 'data folder is free';
@@ -44,17 +40,18 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
   const findings = [
     good('configuration is valid'),
     ...ownFiles(),
-    machine(config),
-    ...limits(config),
+    good(machine(config)),
+    // Of this process: a service that systemd or a container runs may have others.
+    ...examineLimits(config, readLimits(config.dataDir)),
     ...migration(),
     folder,
   ];
-  if (folder.ok) {
-    findings.push(space(config.dataDir), folderMode(config.dataDir));
+  if (folder.level === 'ok') {
+    findings.push(folderMode(config.dataDir));
     const node = await examine(async () => nodeText(config));
-    if (!node.ok || node.text !== '') findings.push(node);
+    if (node.text !== '') findings.push(node);
     if (config.cluster.role === 'edge') findings.push(...(await edgeParts(config)));
-    else if (node.ok) findings.push(...(await parts(config)));
+    else if (node.level === 'ok') findings.push(...(await parts(config)));
   }
   if (config.cluster.nats.length > 0) {
     const { diagnoseCluster } = await import('../node/doctor/cluster-doctor.ts');
@@ -67,12 +64,11 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
   // An edge counts nothing.
   if (config.cluster.role !== 'edge') findings.push(...geo(config));
   findings.push(...configWarnings(config).map(warn));
-  const text = findings.map((finding) => `${markOf(finding)} ${finding.text}`).join('\n');
-  return { text, ok: findings.every(({ ok }) => ok) };
+  const text = findings.map(({ level, text: line }) => `${marks[level]} ${line}`).join('\n');
+  return { text, ok: findings.every(({ level }) => level !== 'bad') };
 }
 
-const markOf = ({ ok, isWarning }: DoctorFinding): string =>
-  isWarning === true ? 'WARN' : ok ? 'ok  ' : 'BAD ';
+const marks = { ok: 'ok  ', warn: 'WARN', bad: 'BAD ' } as const;
 
 async function examine(work: () => Promise<string>): Promise<DoctorFinding> {
   try {
@@ -141,7 +137,7 @@ function ownFiles(): DoctorFinding[] {
   return [found, warn(text)];
 }
 
-function machine(config: Config): DoctorFinding {
+function machine(config: Config): string {
   const { cores, memoryBytes } = measureResources();
   const { redirect, shards, pool, webhooks } = threadCounts(config);
   const threads = {
@@ -149,21 +145,7 @@ function machine(config: Config): DoctorFinding {
     core: `${shards} shard, ${pool} pool, ${webhooks} webhook threads`,
     edge: `${redirect} redirect threads`,
   };
-  const [memory, least] = [memoryBytes, memoryBytesMin].map((bytes) => Math.floor(bytes / 2 ** 20));
-  return {
-    ok: memoryBytes >= memoryBytesMin,
-    text: `${cores} cores, ${memory} MiB of memory, expected at least ${least}: ${threads[config.cluster.role]}`,
-  };
-}
-
-/** Of this process: a service that systemd or a container runs may have others. */
-function limits(config: Config): DoctorFinding[] {
-  const known = { ...readLimits(config.dataDir), memoryBytes: Infinity, freeBytes: Infinity };
-  return examineLimits(config, known).map(({ state, text }) => ({
-    ok: state !== 'refused',
-    isWarning: state === 'poor',
-    text,
-  }));
+  return `${cores} cores, ${Math.floor(memoryBytes / 2 ** 20)} MiB of memory: ${threads[config.cluster.role]}`;
 }
 
 /** Absent before Linux 5.14, and on other systems. */
@@ -179,14 +161,6 @@ function migration(): DoctorFinding[] {
   const text =
     'net.ipv4.tcp_migrate_req is 0: a reload resets a connection that comes just when a listener closes; set it to 1 (sysctl) to keep those too';
   return [warn(text)];
-}
-
-function space(dataDir: string): DoctorFinding {
-  const free = freeBytes(dataDir);
-  return {
-    ok: free >= freeBytesMin,
-    text: `${(free / 2 ** 30).toFixed(1)} GiB free in the data folder, expected at least 1`,
-  };
 }
 
 function folderMode(dataDir: string): DoctorFinding {
@@ -208,17 +182,12 @@ function geo(config: Config): DoctorFinding[] {
   return [good(`geo data of ${date} is readable`)];
 }
 
-async function ports({ api, redirect, cluster }: Config): Promise<DoctorFinding[]> {
-  // A core has no redirects.
-  const used = cluster.role === 'core' ? [api] : [api, redirect];
-  const plain = used.map(({ host, httpPort }) => ({ host, port: httpPort }));
-  const listeners = [...used, ...plain.filter(({ port }) => port > 0)];
-  return Promise.all(
-    listeners.map(({ host, port }) =>
+const ports = (config: Config): Promise<DoctorFinding[]> =>
+  Promise.all(
+    portsOf(config).map(({ host, port }) =>
       examine(async () => {
         await assertPortFree(host, port);
         return `port ${host}:${port} is free`;
       }),
     ),
   );
-}

@@ -20,7 +20,6 @@ import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { messageOf } from '../model/failure.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { NodeContext } from './context.ts';
-import type { FatalStop } from './fatal-stop.ts';
 import { joinRequestOf } from './begin-cluster.ts';
 
 /** Two beats and a half. */
@@ -66,17 +65,16 @@ export async function claim(
 export function joinAgain(
   context: NodeContext,
   identity: NodeIdentity,
-  stop: FatalStop,
   joined: (admission: Admission) => void,
 ): () => void {
-  const { connection, log } = context;
+  const { connection, log, fail } = context;
   const ended = new AbortController();
   const { signal } = ended;
   const request = joinRequestOf(context, identity);
   const taken = `Cannot continue as ${identity.name}: the cluster has registered another machine under this name`;
   joinCluster({ connection, timers: systemTimers, log, request, signal }).then(
-    (admission) => (admission.id === identity.node ? joined(admission) : stop.report(taken)),
-    (error: unknown) => (signal.aborted ? undefined : stop.report(messageOf(error))),
+    (admission) => (admission.id === identity.node ? joined(admission) : fail(taken)),
+    (error: unknown) => (signal.aborted ? undefined : fail(messageOf(error))),
   );
   return () => ended.abort();
 }

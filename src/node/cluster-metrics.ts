@@ -1,18 +1,12 @@
 /** The metrics of a core as a part of its cluster. */
-import type { Beats } from '../cluster/nodes/beats.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { CoreExchange } from './core-exchange.ts';
+import type { FollowingCore } from './core-following.ts';
+import type { Upkeep } from './upkeep.ts';
 
-export interface ClusterFigures {
-  readonly replication: StoreReplication;
-  readonly exchange: Pick<CoreExchange, 'figures' | 'pruning' | 'refusedFrames'>;
-  readonly beats: Pick<Beats, 'connected' | 'own'>;
-  readonly stale: { readonly count: number };
-}
-
-export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures): void {
-  const { replication, beats, stale } = figures;
+export function registerClusterMetrics(metrics: Metrics, core: FollowingCore): void {
+  const { replication, beats, upkeep, exchange } = core;
   registerNode(metrics, {
     role: () => (replication.isLeading ? 'active' : 'standby'),
     linksBehind: () => {
@@ -20,7 +14,7 @@ export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures
       const own = beats.own.linkNumber;
       return Math.max(own, ...cores.map(({ linkNumber }) => linkNumber)) - own;
     },
-    stale,
+    upkeep,
   });
   metrics.gauge(
     'quietzone_cluster_epoch',
@@ -35,8 +29,8 @@ export function registerClusterMetrics(metrics: Metrics, figures: ClusterFigures
     () => replication.failovers,
   );
   registerReading(metrics, replication);
-  registerExchange(metrics, figures);
-  registerLogs(metrics, figures);
+  registerExchange(metrics, exchange);
+  registerLogs(metrics, exchange);
 }
 
 /** Of the log of changes. */
@@ -73,35 +67,35 @@ function registerReading(metrics: Metrics, replication: StoreReplication): void 
 }
 
 /** What goes between this core and other nodes. */
-function registerExchange(metrics: Metrics, { exchange }: ClusterFigures): void {
+function registerExchange(metrics: Metrics, { transfer }: CoreExchange): void {
   metrics.gauge(
     'quietzone_cluster_uplink_backlog_bytes',
     'Journaled here, and not acknowledged by the brokers',
     [],
-    () => exchange.figures?.backlogBytes ?? 0,
+    () => transfer.figures.backlogBytes,
   );
   metrics.gauge(
     'quietzone_cluster_scans_behind',
     'Messages of other nodes that the brokers have and this core has not read',
     [],
-    () => exchange.figures?.behind ?? 0,
+    () => transfer.figures.behind,
   );
   metrics.total(
     'quietzone_cluster_refused_frames_total',
     'Frames of scans of other nodes with an impossible time or code, which do not count',
     [],
-    () => exchange.refusedFrames,
+    () => transfer.refusedFrames,
   );
 }
 
 /** What the brokers keep. */
-function registerLogs(metrics: Metrics, { exchange }: ClusterFigures): void {
+function registerLogs(metrics: Metrics, { pruning }: CoreExchange): void {
   metrics.gauge(
     'quietzone_cluster_log_entries',
     'Entries of a log on the brokers, after the last round of pruning; of the core that leads',
     ['log'],
     () =>
-      [...exchange.pruning].flatMap(([log, { entries }]) =>
+      [...pruning].flatMap(([log, { entries }]) =>
         entries === undefined ? [] : [{ labels: { log }, value: entries }],
       ),
   );
@@ -110,11 +104,11 @@ function registerLogs(metrics: Metrics, { exchange }: ClusterFigures): void {
 export interface NodeFigures {
   readonly role: () => 'active' | 'standby' | 'edge';
   readonly linksBehind: () => number;
-  readonly stale: { readonly count: number };
+  readonly upkeep: Pick<Upkeep, 'staleRedirects'>;
 }
 
 /** Of every node. */
-export function registerNode(metrics: Metrics, { role, linksBehind, stale }: NodeFigures): void {
+export function registerNode(metrics: Metrics, { role, linksBehind, upkeep }: NodeFigures): void {
   metrics.gauge(
     'quietzone_cluster_role',
     'What this node is now, 1 for one of the roles',
@@ -131,6 +125,6 @@ export function registerNode(metrics: Metrics, { role, linksBehind, stale }: Nod
     'quietzone_cluster_stale_redirects_total',
     'Redirects that were answered while no core could say whether links had changed, within half a second of each end',
     [],
-    () => stale.count,
+    () => upkeep.staleRedirects,
   );
 }

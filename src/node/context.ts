@@ -31,6 +31,10 @@ export interface NodeContext {
   readonly stopping: AbortSignal;
   /** This process, where it leads. */
   readonly self: Leader;
+  /** Why this node must stop: the first reason is logged. @param detail a sentence for the operator */
+  readonly fail: (detail: string) => void;
+  /** Resolves when there is a reason. */
+  readonly failed: Promise<void>;
 }
 
 /** Dials the brokers; nothing waits for them. @throws NodeError where an address or the credentials are wrong */
@@ -45,13 +49,25 @@ export function connectNode(
   const instance = createIdSource(machine.clock, machine.randomBytes).newId('n');
   const self = { owner: `${nodeName}.${instance}`, url, version: shipped.version };
   const boot = systemSteadyClock.bootId;
-  return { config, log, machine, connection: dial(nats), nats, instance, boot, stopping, self };
+  const connection = dial(nats);
+  const known = { config, log, machine, connection, nats, instance, boot, stopping, self };
+  return { ...known, ...failing(log) };
 }
 
-/** The heartbeats of this node, which begin when it redirects. @param onDouble as in BeatsOptions */
+function failing(log: Logger): Pick<NodeContext, 'fail' | 'failed'> {
+  const { promise: failed, resolve } = Promise.withResolvers<void>();
+  let isFailed = false;
+  const fail = (detail: string): void => {
+    if (!isFailed) log.fatal({ detail }, 'this node of the cluster stops');
+    isFailed = true;
+    resolve();
+  };
+  return { fail, failed };
+}
+
+/** The heartbeats of this node, which begin when it redirects. @param registered as in BeatsOptions */
 export function createBeats(
-  { config, connection, instance, self }: NodeContext,
-  onDouble: BeatsOptions['onDouble'],
+  { config, connection, instance, self, fail: onDouble }: NodeContext,
   registered?: BeatsOptions['registered'],
 ): Beats {
   const { nodeName: name, role } = config.cluster;

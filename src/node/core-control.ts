@@ -5,45 +5,23 @@ import { type ClusterStatus, statusOf, versionsText } from '../cluster/control/c
 import { LeaderActions } from '../cluster/control/leader-actions.ts';
 import { type NodeCommands, nodeTables } from '../cluster/control/node-commands.ts';
 import { NodeControl } from '../cluster/control/node-control.ts';
-import type { CopySender } from '../cluster/copy/copy-sender.ts';
-import type { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
-import type { MachineProof } from '../cluster/machine-proof.ts';
-import type { Beats } from '../cluster/nodes/beats.ts';
-import type { Registry } from '../cluster/nodes/registry.ts';
-import type { Marks } from '../cluster/scans/marks.ts';
-import type { StoreReplication } from '../cluster/store-replication.ts';
 import type { CommandTable } from '../engine/commands/command-table.ts';
-import type { Base } from '../modules.ts';
 import { systemTimers } from '../system-clock.ts';
-import type { NodeContext } from './context.ts';
+import { refusedScans } from './core-exchange.ts';
+import type { FollowingCore } from './core-following.ts';
 import { rotateSharedKeys } from './signing-rotation.ts';
-
-export interface CoreControlOptions {
-  readonly context: NodeContext;
-  readonly base: Base;
-  readonly keys: ClusterKeys;
-  readonly proof: MachineProof;
-  readonly nodes: Registry;
-  readonly replication: StoreReplication;
-  readonly copies: CopySender;
-  /** A sentence for the operator, while something is wrong with one of the logs. */
-  readonly problem: () => string | undefined;
-  readonly beats: Beats;
-  /** Undefined until the node follows its cluster. */
-  readonly marks: () => Marks | undefined;
-}
 
 export interface CoreControl {
   /** Answers the other machines. */
-  readonly control: NodeControl;
+  readonly endpoints: NodeControl;
   /** For the dashboard's page, while this machine leads. */
   readonly cluster: ClusterAccess;
   /** Adds operations to those of the cluster. @returns what an operator of this machine may run */
   readonly commands: (operations: NodeCommands) => CommandTable;
 }
 
-export function openControl(options: CoreControlOptions): CoreControl {
-  const { context, base, keys, proof, nodes, replication, copies, beats } = options;
+export function openControl(core: FollowingCore): CoreControl {
+  const { context, base, keys, proof, nodes, replication, copies, beats } = core;
   const actions = new LeaderActions({
     self: context.self,
     nodes,
@@ -52,7 +30,7 @@ export function openControl(options: CoreControlOptions): CoreControl {
     leader: () => replication.status.leader,
     timers: systemTimers,
   });
-  const status = (): ClusterStatus => statusSeen(options);
+  const status = (): ClusterStatus => statusSeen(core);
   const handOver: ClusterAccess['handOver'] = (to) => actions.handOver(to);
   const rotate = () => {
     const { management: store, folder, randomBytes } = base;
@@ -65,7 +43,7 @@ export function openControl(options: CoreControlOptions): CoreControl {
     'keys.rotate-signing': { changes: true, run: rotate },
   };
   let tables = nodeTables(own, { proof, status });
-  const control = new NodeControl({
+  const endpoints = new NodeControl({
     proof,
     copy: () => copies.reply(),
     commands: () => tables.others,
@@ -73,7 +51,7 @@ export function openControl(options: CoreControlOptions): CoreControl {
     log: base.log,
   });
   return {
-    control,
+    endpoints,
     cluster: { status: () => reportOf(status()), handOver },
     commands: (operations) => {
       tables = nodeTables({ ...operations, ...own }, { proof, status });
@@ -93,22 +71,22 @@ function reportOf(status: ClusterStatus): ClusterReport {
   return { ...status, nodes, problems: problemsOf(status), versions: versionsText(status.nodes) };
 }
 
-function statusSeen(options: CoreControlOptions): ClusterStatus {
-  const { context, base, nodes, replication, beats } = options;
+function statusSeen(core: FollowingCore): ClusterStatus {
+  const { context, base, nodes, replication, beats, exchange } = core;
   const { state, position, leader } = replication.status;
-  const marks = options.marks();
+  const { marks } = exchange;
   return statusOf({
     self: context.self,
     isLeading: state === 'leader',
     cluster: nodes.clusterId,
     position,
     leader,
-    problem: options.problem() ?? context.connection.problem,
+    problem: core.problem() ?? refusedScans(exchange) ?? context.connection.problem,
     nodes: nodes.nodes(),
     beats: [beats.own, ...beats.connected()],
     last: (name) => beats.last(name),
     links: base.management.last('link'),
-    savedScans: marks?.saved() ?? new Map(),
-    counted: (journal) => marks?.counted(journal),
+    savedScans: marks.saved(),
+    counted: (journal) => marks.counted(journal),
   });
 }

@@ -10,10 +10,10 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreReplication } from '../cluster/store-replication.ts';
-import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { Base } from '../modules.ts';
 import { openDeliveryTables } from '../store/delivery/delivery.ts';
 import { systemTimers } from '../system-clock.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 import type { WebhookCluster } from '../webhooks/open-webhooks.ts';
 import { settledByLeader } from '../webhooks/outboxes/scan-takeover.ts';
@@ -27,33 +27,24 @@ const stepMs = 10;
 const leadMsMax = 20_000;
 const followMs = 1_000;
 
-export interface CoreDeliveryOptions {
-  readonly context: NodeContext;
-  readonly base: Base;
-  readonly identity: NodeIdentity;
-  /** This machine leads the cluster. */
-  readonly mayLead: () => boolean;
-}
-
 export class CoreDelivery {
-  readonly #options: CoreDeliveryOptions;
+  readonly #mayLead: () => boolean;
+  readonly #log: Logger;
   readonly #tables: WebhookCluster['tables'];
   readonly replication: StoreReplication;
 
-  /** From here on delivery.mdb is written through the log alone. */
-  constructor(options: CoreDeliveryOptions) {
-    this.#options = options;
-    const { context, base, mayLead } = options;
-    this.#tables = openDeliveryTables(base.folder.deliveryFile);
-    const { environment } = this.#tables;
-    const { replicas } = context.config.cluster;
+  /** From here on delivery.mdb is written through the log alone. @param mayLead this machine leads the cluster */
+  constructor(context: NodeContext, { folder, log, random }: Base, mayLead: () => boolean) {
+    this.#mayLead = mayLead;
+    this.#log = log;
+    this.#tables = openDeliveryTables(folder.deliveryFile);
     this.replication = new StoreReplication({
       ...context,
-      environment,
+      environment: this.#tables.environment,
       name: 'delivery',
-      replicas,
+      replicas: context.config.cluster.replicas,
       timers: systemTimers,
-      random: base.random,
+      random,
       mayLead,
       onChanged: () => undefined,
     });
@@ -68,7 +59,7 @@ export class CoreDelivery {
   async lead(): Promise<void> {
     for (let waitedMs = 0; waitedMs < leadMsMax; waitedMs += stepMs) {
       if (this.replication.isHeld) return;
-      if (!this.#options.mayLead() || this.replication.status.stop !== undefined) break;
+      if (!this.#mayLead() || this.replication.status.stop !== undefined) break;
       await pause(stepMs);
     }
     throw new Error('the log of deliveries is not led from here');
@@ -83,7 +74,7 @@ export class CoreDelivery {
   followSettled({ threads }: Engine, places: StorePlaces): () => Promise<void> {
     const ticker = new Ticker({
       everyMs: followMs,
-      log: this.#options.base.log,
+      log: this.#log,
       failed: 'following settled scans failed, retrying',
       resumed: 'following settled scans resumed',
       run: async () => {

@@ -5,9 +5,9 @@ import { NatsLog } from '../cluster/nats/nats-log.ts';
 import type { Marks } from '../cluster/scans/marks.ts';
 import { scanStream, scanSubject } from '../cluster/scans/scan-messages.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
-import type { Base } from '../modules.ts';
+import type { Closers } from '../engine/closers.ts';
 import { systemTimers } from '../system-clock.ts';
-import type { NodeContext } from './context.ts';
+import type { CoreNode } from './core-node.ts';
 
 /** A log whose entries are removed when all cores have them. */
 export type PrunedLog = LogName | 'scans';
@@ -21,26 +21,14 @@ const changesMs = 60_000;
  */
 const beatsMax = 10_000;
 
-export interface CorePruningOptions {
-  readonly context: NodeContext;
-  readonly base: Base;
-  readonly replication: StoreReplication;
-  /** Of deliveries. */
-  readonly deliveries: StoreReplication;
-  readonly marks: Marks;
-}
-
-export interface CorePruning {
-  readonly pruning: ReadonlyMap<PrunedLog, LogPruning>;
-  close(): Promise<void>;
-}
-
-/** Begins at once. */
-export function openPruning(options: CorePruningOptions): CorePruning {
-  const { context, base, replication, deliveries, marks } = options;
-  const { connection, config } = context;
-  const { nodeName } = config.cluster;
+export function startPruning(
+  { context, base, identity, replication, delivery }: CoreNode,
+  marks: Marks,
+  closers: Closers,
+): ReadonlyMap<PrunedLog, LogPruning> {
+  const { connection } = context;
   const { clock } = base;
+  const { name } = identity;
   const common = { clock, timers: systemTimers };
   const ofChanges = (at: 0 | 1, log: StoreReplication): LogPruningOptions => ({
     ...common,
@@ -48,14 +36,14 @@ export function openPruning(options: CorePruningOptions): CorePruning {
     everyMs: changesMs,
     isLeader: () => log.isHeld,
     stored: () => new Map([...marks.applied()].map(([core, seqs]) => [core, seqs[at]])),
-    replayedBy: nodeName,
+    replayedBy: name,
     onRound: (last) => {
       if (last - log.storedSeq <= beatsMax) return;
       // If it fails, another core leads, and does it.
       log.moveOn(clock.now()).catch(() => undefined);
     },
   });
-  const scans = new NatsLog({ connection, stream: scanStream, subject: scanSubject(nodeName) });
+  const scans = new NatsLog({ connection, stream: scanStream, subject: scanSubject(name) });
   const ofScans = {
     ...common,
     log: scans,
@@ -65,13 +53,13 @@ export function openPruning(options: CorePruningOptions): CorePruning {
   };
   const pruning = new Map<PrunedLog, LogPruning>([
     ['core', new LogPruning(ofChanges(0, replication))],
-    ['delivery', new LogPruning(ofChanges(1, deliveries))],
+    ['delivery', new LogPruning(ofChanges(1, delivery.replication))],
     ['scans', new LogPruning(ofScans)],
   ]);
-  for (const one of pruning.values()) one.start();
-  const close = async (): Promise<void> => {
-    for (const one of pruning.values()) one.stop();
-    await scans.close();
-  };
-  return { pruning, close };
+  closers.push(() => scans.close());
+  for (const one of pruning.values()) {
+    one.start();
+    closers.push(() => one.stop());
+  }
+  return pruning;
 }

@@ -22,7 +22,9 @@ import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { AddressQuota } from '../workspaces/memory-quota.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
-import type { FollowingCore } from './core-node.ts';
+import type { CoreControl } from './core-control.ts';
+import { exchangeChecks } from './core-exchange.ts';
+import type { FollowingCore } from './core-following.ts';
 import type { OpenRole } from './leader-lifecycle.ts';
 
 /** A change that takes longer is answered with an unknown outcome: brokers elect a leader within 9 s. */
@@ -37,6 +39,7 @@ const noWebhooks = { problem: undefined, behind: undefined, threadDeaths: 0 };
 
 export class CoreRoles {
   readonly #core: FollowingCore;
+  readonly #control: CoreControl;
   readonly #dashboard = new DashboardFiles(shipped.dashboard());
   readonly #checks: readonly HealthCheck[];
   #closing: Promise<void> = Promise.resolve();
@@ -44,8 +47,9 @@ export class CoreRoles {
   #services: Pick<Services, 'endDeliveries'> | undefined;
   firstSecrets: FirstSecrets | undefined;
 
-  constructor(core: FollowingCore) {
+  constructor(core: FollowingCore, control: CoreControl) {
     this.#core = core;
+    this.#control = control;
     this.#checks = checksOf(core);
   }
 
@@ -90,7 +94,7 @@ export class CoreRoles {
       closers.push(() => feed.close());
       const { handler, metrics } = this.#openForwarding(isStopping, closers);
       const { redirects } = engine.threads;
-      const first = clusterEndpoints(this.#core, feed);
+      const first = clusterEndpoints(this.#control, feed);
       const ipQuota = new AddressQuota(base.clock);
       await openPorts(base, { handler, first, metrics, redirects, ipQuota }, closers);
       closers.push(delivery.followSettled(engine, scans.places));
@@ -167,9 +171,9 @@ export class CoreRoles {
       isStale: () => !replication.isHeld,
       changesRefused: () => (replication.isStorageFull ? storageFull : undefined),
       answerWithinMs,
-      cluster: core.cluster,
+      cluster: this.#control.cluster,
       forwarded: proof,
-      first: clusterEndpoints(core, feed),
+      first: clusterEndpoints(this.#control, feed),
       checks: this.#checks,
       registerMetrics: (metrics) => registerClusterMetrics(metrics, core),
     };
@@ -177,8 +181,8 @@ export class CoreRoles {
 }
 
 /** Answers to other nodes. */
-const clusterEndpoints = ({ control }: FollowingCore, feed: LinkFeed): ClusterEndpoints => ({
-  reply: (request) => control.reply(request) ?? feed.reply(request),
+const clusterEndpoints = ({ endpoints }: CoreControl, feed: LinkFeed): ClusterEndpoints => ({
+  reply: (request) => endpoints.reply(request) ?? feed.reply(request),
 });
 
 /** Sends links to edges. A role has its own: what waits for a change is answered when it ends. */
@@ -226,6 +230,6 @@ function checksOf({
     { name: 'cluster', isWarning: true, problem },
     { name: 'nodes', isWarning: true, problem: away },
     { name: 'brokers', isWarning: true, problem: () => connection.problem },
-    ...exchange.checks,
+    ...exchangeChecks(exchange),
   ];
 }

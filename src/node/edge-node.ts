@@ -32,7 +32,6 @@ import type { Logger } from '../telemetry/log.ts';
 import { claim, joinAgain } from './claim-start.ts';
 import { connectNode, createBeats, type NodeContext } from './context.ts';
 import { type EdgeFolder, openEdgeFolder } from './edge/edge-folder.ts';
-import { FatalStop } from './fatal-stop.ts';
 import { joinRequestOf } from './begin-cluster.ts';
 import { type Edge, openEdge } from './open-edge.ts';
 import { assertNoTakeover } from './takeover.ts';
@@ -56,9 +55,8 @@ export async function openEdgeNode(
     const warnings = await prepareProcess(config, path);
     const context = connectNode(config, log, machine, stopping);
     closers.push(() => context.connection.close());
-    const stop = new FatalStop(log);
     const joined = await joinAsEdge(context, path);
-    const { apiPort, redirecting } = await openJoined(context, opened, joined, stop, closers);
+    const { apiPort, redirecting } = await openJoined(context, opened, joined, closers);
     for (const warning of warnings) log.warn(warning);
     return {
       apiPort,
@@ -66,7 +64,7 @@ export async function openEdgeNode(
       firstSecrets: undefined,
       secretsShown: () => undefined,
       takenOver: new Promise<never>(() => undefined),
-      failed: stop.reported,
+      failed: context.failed,
     };
   });
 }
@@ -106,14 +104,13 @@ async function openJoined(
   context: NodeContext,
   { folder, hostCommands }: EdgeFolder,
   { identity, access: first }: JoinedEdge,
-  stop: FatalStop,
   closers: Closers,
 ): Promise<Edge> {
   const { config, log, machine, connection } = context;
   const { journals, name } = identity;
   const noteStopped = noteRunning(folder.path, context);
   // Connected until redirects have ended.
-  const beats = createBeats(context, (detail) => stop.report(detail));
+  const beats = createBeats(context);
   closers.push(() => beats.close());
   let access = first;
   let transfer: ScanTransfer | undefined;
@@ -152,7 +149,7 @@ async function openJoined(
   const rejoined = (admission: Admission): void => {
     ({ access } = store(folder.path, name, admission));
   };
-  closers.push(joinAgain(context, identity, stop, rejoined));
+  closers.push(joinAgain(context, identity, rejoined));
   return edge;
 }
 

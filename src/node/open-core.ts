@@ -19,6 +19,7 @@ import {
   writeNodeFile,
 } from '../cluster/nodes/node-file.ts';
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
+import type { Marks } from '../cluster/scans/marks.ts';
 import type { Config } from '../config.ts';
 import { folderCommands } from '../engine/commands/folder-commands.ts';
 import { closeAll, type Closers, openWithClosers } from '../engine/closers.ts';
@@ -32,16 +33,10 @@ import { startEngine } from '../open-engine.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { claim } from './claim-start.ts';
 import { connectNode, type NodeContext } from './context.ts';
-import {
-  engineNode,
-  follow,
-  type FollowingCore,
-  openCoreNode,
-  openFollowing,
-  release,
-} from './core-node.ts';
+import { openControl } from './core-control.ts';
+import { follow, type FollowingCore, openFollowing, release } from './core-following.ts';
+import { engineNode, openCoreNode } from './core-node.ts';
 import { CoreRoles } from './core-roles.ts';
-import { FatalStop } from './fatal-stop.ts';
 import { joinAsCore } from './join-as-core.ts';
 import { LeaderLifecycle } from './leader-lifecycle.ts';
 import { updateSigningKeys } from './signing-rotation.ts';
@@ -90,16 +85,19 @@ async function open(
   const keys = new ClusterKeys(config.cluster.secret);
   updateSigningKeys({ store: base.management, folder: folder.path, keys });
   await service.begin(base.management, raiseBlocks);
-  const stop = new FatalStop(log);
   const onRole = (): void => void lifecycle.update();
   const following: Closers = [];
   closers.push(() => closeAll(following));
-  const node = openCoreNode({ context, base, identity, onRole, stop }, following);
+  const node = openCoreNode({ context, base, identity }, onRole, following);
+  let marks: Marks | undefined;
+  const counted = (journal: number) => marks?.counted(journal);
   const engine = await startEngine(base, closers, {
-    node: (scans) => engineNode(node, scans),
+    node: (scans) => engineNode(node, scans, counted),
   });
-  const core = openFollowing(node, engine, closers);
-  const roles = new CoreRoles(core);
+  const core = await openFollowing(node, engine, following, closers);
+  ({ marks } = core.exchange);
+  const control = openControl(core);
+  const roles = new CoreRoles(core, control);
   const lifecycle: LeaderLifecycle = new LeaderLifecycle({
     isLeading: () => node.replication.isLeading,
     lead: () => roles.lead(),
@@ -119,10 +117,10 @@ async function open(
   closers.push(() => administration.services.close());
   service.hostTakeovers(noTakeovers, {
     ...folderCommands(service.folder),
-    ...node.commands(commandsOf(administration)),
+    ...control.commands(commandsOf(administration)),
   });
   closers.push(() => service.endCommands());
-  await follow(core, following);
+  follow(core, following);
   if (known === undefined) await untilBegun(core, lifecycle);
   return {
     apiPort: config.api.port,
@@ -130,7 +128,7 @@ async function open(
     firstSecrets: roles.firstSecrets,
     secretsShown: () => roles.secretsShown(),
     takenOver: new Promise(() => undefined),
-    failed: stop.reported,
+    failed: context.failed,
   };
 }
 

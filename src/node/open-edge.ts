@@ -27,8 +27,7 @@ import { AddressQuota } from '../workspaces/memory-quota.ts';
 import type { EdgeFolder } from './edge/edge-folder.ts';
 import { edgeChecks, registerEdgeMetrics } from './edge/edge-metrics.ts';
 import { edgeStatusOf } from './edge/edge-status.ts';
-import { startLinkUpkeep } from './link-upkeep.ts';
-import { StaleRedirects } from './stale-redirects.ts';
+import { Upkeep } from './upkeep.ts';
 
 export interface EdgeOptions {
   /** Its management.mdb is closed with the edge. */
@@ -64,14 +63,15 @@ export async function openEdge(options: EdgeOptions, closers: Closers): Promise<
   const { threads, writer } = openThreads(options, store.codeNoMax, closers);
   const { redirects } = threads;
   const links = new LinkLoader(management, writer, (codeNo) => store.scansOf(codeNo));
-  const upkeep = startLinkUpkeep(writer, links, log);
-  closers.push(() => upkeep.close());
   const listening = whenListening(threads);
-  const replica = new LinkReplica({
+  const isInContact = (): boolean => replica.isFresh;
+  const upkeep = new Upkeep({ writer, links, redirects, isInContact, log });
+  closers.push(() => upkeep.close());
+  const replica: LinkReplica = new LinkReplica({
     store,
     table: replicaTable(links, writer, base),
     onFilled: () => listening.open(),
-    onCounted: () => upkeep.closeLimits(),
+    onCounted: () => void upkeep.closeLimits(),
     clock,
     random,
     log,
@@ -79,11 +79,8 @@ export async function openEdge(options: EdgeOptions, closers: Closers): Promise<
     token,
   });
   closers.push(() => replica.close());
-  const stale = new StaleRedirects({ redirects, isInContact: () => replica.isFresh, log });
-  stale.start();
-  closers.push(() => stale.close());
   const metrics = createMetrics(log);
-  const parts = { threads, replica, writer, links, management, clock, stale };
+  const parts = { threads, replica, writer, links, management, clock, upkeep };
   registerEdgeMetrics(metrics, parts);
   const health = meteredHealth(metrics, base, [...edgeChecks(parts), ...checks]);
   const handler = healthAlone(health, `${config.api.publicUrl}/docs`);

@@ -89,20 +89,20 @@ test('shares never add up to more than the limit, and each has some', () => {
 test.each([
   [
     { openFiles: 1_024 },
-    /^poor: .* open 1024 files \(nofile\), expected 4096: only .*LimitNOFILE=/,
+    /^warn: .* open 1024 files \(nofile\), expected 4096: only .*LimitNOFILE=/,
   ],
-  [{ userThreads: 30 }, /^poor: 30 threads are left to this user .*expected at least 68/],
-  [{ containerThreads: 30 }, /^poor: 30 threads are left to this container \(--pids-limit/],
+  [{ userThreads: 30 }, /^warn: 30 threads are left to this user .*expected at least 68/],
+  [{ containerThreads: 30 }, /^warn: 30 threads are left to this container \(--pids-limit/],
   [
     { addressSpaceBytes: 64 * gibibyte },
-    /^poor: 64.0 GiB of address space \(ulimit -v.* at least 120.0 GiB/,
+    /^warn: 64.0 GiB of address space \(ulimit -v.* at least 120.0 GiB/,
   ],
-  [{ memoryBytes: 128 * 2 ** 20 }, /^poor: 128 MiB of memory, expected at least 256$/],
-  [{ freeBytes: gibibyte / 2 }, /^poor: 0.5 GiB free in the data folder, expected at least 1$/],
+  [{ memoryBytes: 128 * 2 ** 20 }, /^warn: 128 MiB of memory, expected at least 256$/],
+  [{ freeBytes: gibibyte / 2 }, /^warn: 0.5 GiB free in the data folder, expected at least 1$/],
 ])('too little to run well is told with what is needed, and how to get it: %j', (limits, text) => {
   const findings = examineLimits(config, { ...ample, ...limits });
-  const low = findings.filter(({ state }) => state !== 'enough');
-  expect(low.map(({ state, text: said }) => `${state}: ${said}`)).toEqual([
+  const low = findings.filter(({ level }) => level !== 'ok');
+  expect(low.map(({ level, text: said }) => `${level}: ${said}`)).toEqual([
     expect.stringMatching(text),
   ]);
 });

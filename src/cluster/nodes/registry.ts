@@ -20,6 +20,7 @@ import { Signal } from '../../model/signal.ts';
 import { journalsMax, machineJournalsMax } from '../../scans/journal/positions.ts';
 import type { NodeRecord, NodeRole, Registration } from '../../store/management/cluster.ts';
 import type { Management } from '../../store/management/management.ts';
+import type { JournalOwner } from '../scans/scan-transfer.ts';
 import { ownNameRemedy } from './node-error.ts';
 
 const identityKey = 'id';
@@ -88,7 +89,7 @@ export interface RegistryOptions {
 interface View {
   readonly changes: number;
   readonly nodes: readonly NodeRecord[];
-  readonly owners: ReadonlyMap<number, { readonly name: string; readonly run: number }>;
+  readonly owners: ReadonlyMap<number, Omit<JournalOwner, 'journal'>>;
 }
 
 export class Registry {
@@ -159,20 +160,14 @@ export class Registry {
     return this.nodes().find((node) => node.name === name);
   }
 
-  /** Name of the node that writes this journal, or wrote it; undefined for one that was not given out. */
-  ownerOf(journal: number): string | undefined {
-    return this.#current().owners.get(journal)?.name;
+  /** By journal that was given out: the node that writes it, or wrote it, and as which run. */
+  owners(): View['owners'] {
+    return this.#current().owners;
   }
 
   /** Of a name, of all its registrations. */
   journalsOf(name: string): number[] {
-    const { owners } = this.#current();
-    return [...owners].filter(([, owner]) => owner.name === name).map(([journal]) => journal);
-  }
-
-  /** Every journal that was given out, with the run that writes it, or wrote it. */
-  runs(): Map<number, number> {
-    return new Map([...this.#current().owners].map(([journal, { run }]) => [journal, run]));
+    return [...this.owners()].flatMap(([journal, { node }]) => (node === name ? [journal] : []));
   }
 
   #join(request: JoinRequest): Joined | Refusal {
@@ -277,10 +272,10 @@ export class Registry {
     const changes = store.last('node');
     if (this.#view?.changes === changes) return this.#view;
     const rows = Array.from(store.cluster.nodes.range({}), ({ value }) => value);
-    const owners = new Map<number, { readonly name: string; readonly run: number }>();
-    for (const node of rows) {
-      for (const { journals, run } of [...node.past, node]) {
-        for (const journal of journals) owners.set(journal, { name: node.name, run });
+    const owners = new Map<number, Omit<JournalOwner, 'journal'>>();
+    for (const row of rows) {
+      for (const { journals, run } of [...row.past, row]) {
+        for (const journal of journals) owners.set(journal, { node: row.name, run });
       }
     }
     this.#view = { changes, nodes: rows.filter(({ leftAtMs }) => leftAtMs === undefined), owners };

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { freeBytes } from '../../store/space-guard.ts';
 import { type DescriptorShares, leastDescriptors, shareDescriptors } from './descriptors.ts';
+import { bad, type DoctorFinding, good, warn } from './finding.ts';
 import {
   attemptsMax,
   measureResources,
@@ -31,11 +32,6 @@ export interface Limits {
   readonly freeBytes: number;
 }
 
-export interface LimitFinding {
-  readonly state: 'enough' | 'poor' | 'refused';
-  readonly text: string;
-}
-
 const mebibyte = 2 ** 20;
 const gibibyte = 2 ** 30;
 /** About 3,000 concurrent connections on two cores. */
@@ -51,7 +47,7 @@ const addressSpaceBase = 40 * gibibyte;
 const addressSpacePerThread = 20 * gibibyte;
 const freeBytesAmple = gibibyte;
 
-export function examineLimits(config: Config, limits: Limits): LimitFinding[] {
+export function examineLimits(config: Config, limits: Limits): DoctorFinding[] {
   const threads = threadCounts(config);
   const all = [
     openFiles(config, threads, limits.openFiles),
@@ -65,86 +61,76 @@ export function examineLimits(config: Config, limits: Limits): LimitFinding[] {
 /** @returns warnings for the log @throws MachineLimitError naming all limits that are too low */
 export function assertLimits(config: Config, limits: Limits): string[] {
   const findings = examineLimits(config, limits);
-  const textsOf = (wanted: LimitFinding['state']): string[] =>
-    findings.filter(({ state }) => state === wanted).map(({ text }) => text);
-  const refused = textsOf('refused');
+  const textsOf = (wanted: DoctorFinding['level']): string[] =>
+    findings.filter(({ level }) => level === wanted).map(({ text }) => text);
+  const refused = textsOf('bad');
   if (refused.length > 0) throw new MachineLimitError(`Cannot start: ${refused.join('; ')}`);
-  return textsOf('poor');
+  return textsOf('warn');
 }
 
 /** Checks the minimum of any configuration, before the program loads. @returns why the service cannot start */
 export function leastLimitsFault(limits = readLimits('.')): string | undefined {
   const least = { redirect: 1, shards: 1, pool: 1, webhooks: 1 };
-  const refused = threadFindings(least, limits).find((finding) => finding?.state === 'refused');
+  const refused = threadFindings(least, limits).find((finding) => finding?.level === 'bad');
   return refused && `Cannot start: ${refused.text}`;
 }
 
-const threadFindings = (threads: ThreadCounts, limits: Limits): (LimitFinding | undefined)[] => [
+const threadFindings = (threads: ThreadCounts, limits: Limits): (DoctorFinding | undefined)[] => [
   threadLimit(threads, limits.userThreads, 'this user (ulimit -u, LimitNPROC=)'),
   threadLimit(threads, limits.containerThreads, 'this container (--pids-limit, TasksMax=)'),
   addressSpace(threads, limits.addressSpaceBytes),
 ];
 
-function openFiles(config: Config, threads: ThreadCounts, limit: number): LimitFinding {
+function openFiles(config: Config, threads: ThreadCounts, limit: number): DoctorFinding {
   const least = leastDescriptors(threads);
   const remedy =
     'raise it (LimitNOFILE= of the unit, --ulimit nofile= of the container, ulimit -n)';
-  if (limit < least) {
-    return {
-      state: 'refused',
-      text: `this process may open ${limit} files (nofile), expected at least ${least}: ${remedy}`,
-    };
-  }
+  const text = `this process may open ${limit} files (nofile), expected`;
+  if (limit < least) return bad(`${text} at least ${least}: ${remedy}`);
   const { redirectThread, api, attempts } = sharesOf(config, limit);
   const shares = `${redirectThread * threads.redirect} connections for short links, ${api} for the API, ${attempts} webhooks at a time`;
-  if (limit < openFilesAmple) {
-    return {
-      state: 'poor',
-      text: `this process may open ${limit} files (nofile), expected ${openFilesAmple}: only ${shares}; ${remedy}`,
-    };
-  }
-  return { state: 'enough', text: `open files: ${shares}` };
+  if (limit < openFilesAmple) return warn(`${text} ${openFilesAmple}: only ${shares}; ${remedy}`);
+  return good(`open files: ${shares}`);
 }
 
 function threadLimit(
   { redirect, shards, pool, webhooks }: ThreadCounts,
   limit: number,
   whose: string,
-): LimitFinding | undefined {
+): DoctorFinding | undefined {
   if (limit === Infinity) return undefined;
   const own = redirect + shards + pool + webhooks;
   const [least, ample] = [own + ownThreadsLeast, own + ownThreadsAmple];
   const text = (expected: number): string =>
     `${limit} threads are left to ${whose}, expected at least ${expected}: raise that, or lower the thread settings`;
-  if (limit < least) return { state: 'refused', text: text(least) };
-  if (limit < ample) return { state: 'poor', text: text(ample) };
-  return { state: 'enough', text: `${limit} threads are left to ${whose}` };
+  if (limit < least) return bad(text(least));
+  if (limit < ample) return warn(text(ample));
+  return good(`${limit} threads are left to ${whose}`);
 }
 
 function addressSpace(
   { redirect, shards, pool, webhooks }: ThreadCounts,
   limit: number,
-): LimitFinding | undefined {
+): DoctorFinding | undefined {
   if (limit === Infinity) return undefined;
   const threads = redirect + shards + pool + webhooks;
   const ample = addressSpaceBase + addressSpacePerThread * threads;
-  if (limit >= ample) return { state: 'enough', text: `address space: ${inGibibytes(limit)}` };
-  const state = limit < addressSpaceLeast ? 'refused' : 'poor';
-  const expected = inGibibytes(state === 'refused' ? addressSpaceLeast : ample);
-  const text = `${inGibibytes(limit)} of address space (ulimit -v, LimitAS=), expected unlimited or at least ${expected}: it is reserved, not used`;
-  return { state, text };
+  if (limit >= ample) return good(`address space: ${inGibibytes(limit)}`);
+  const text = (expected: number): string =>
+    `${inGibibytes(limit)} of address space (ulimit -v, LimitAS=), expected unlimited or at least ${inGibibytes(expected)}: it is reserved, not used`;
+  return limit < addressSpaceLeast ? bad(text(addressSpaceLeast)) : warn(text(ample));
 }
 
-function memory(bytes: number): LimitFinding | undefined {
+function memory(bytes: number): DoctorFinding | undefined {
   if (bytes >= memoryBytesMin) return undefined;
   const [limit, least] = [bytes, memoryBytesMin].map((all) => Math.floor(all / mebibyte));
-  return { state: 'poor', text: `${limit} MiB of memory, expected at least ${least}` };
+  return warn(`${limit} MiB of memory, expected at least ${least}`);
 }
 
-function freeSpace(bytes: number): LimitFinding | undefined {
+function freeSpace(bytes: number): DoctorFinding | undefined {
   if (bytes === Infinity) return undefined;
   const text = `${inGibibytes(bytes)} free in the data folder, expected at least 1`;
-  return { state: bytes < freeBytesAmple ? 'poor' : 'enough', text };
+  return bytes < freeBytesAmple ? warn(text) : good(text);
 }
 
 const inGibibytes = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;

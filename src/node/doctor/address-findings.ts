@@ -5,7 +5,7 @@ import { readEdgeAccess } from '../../cluster/nodes/node-file.ts';
 import type { Config } from '../../config.ts';
 import { isLocalUrl } from '../../model/address.ts';
 import { messageOf } from '../../model/failure.ts';
-import { bad, type DoctorFinding, good, warn } from './finding.ts';
+import { bad, type DoctorFinding, good, warn } from '../../engine/machine/finding.ts';
 
 const answerMsMax = 2_000;
 

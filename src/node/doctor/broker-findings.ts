@@ -2,18 +2,15 @@
 import type { BrokersSeen } from '../../cluster/nats/broker-inspection.ts';
 import { proofMsMax } from '../../cluster/machine-proof.ts';
 import type { Config } from '../../config.ts';
-import type { MonitorSeen } from './broker-monitor.ts';
-import { bad, type DoctorFinding, good, warn } from './finding.ts';
+import { bad, type DoctorFinding, good, warn } from '../../engine/machine/finding.ts';
 
 /** Below it one machine less stops the cluster. */
 const brokersMin = 3;
 /** The first version without the faults of its logs that clusters have met. */
 const recommended = [2, 12, 3];
+const monitorMsMax = 1_000;
 /** Times of events and limits of codes go by the clock. */
 const clockWarnMs = 1_000;
-/** Of a broker's storage. A write that does not fit is refused, so that a full one may be just below. */
-const storageWarnShare = 0.8;
-const storageFullShare = 0.97;
 
 export function brokerFindings({ brokers: all }: BrokersSeen): DoctorFinding[] {
   const answering = all.filter(({ fault }) => fault === undefined).length;
@@ -52,37 +49,30 @@ export function streamingFindings(
   if (jetStreamFault !== undefined) {
     return [bad(`${jetStreamFault}; see jetstream and the account of this user in config/nats`)];
   }
-  const local = seen.brokers.some(({ serverId }) => serverId === monitor?.serverId)
-    ? monitor
-    : undefined;
+  const isLocal = seen.brokers.some(({ serverId }) => serverId === monitor?.serverId);
   return [
     good('JetStream is on for this account'),
-    countFinding(seen, local, config),
+    countFinding(seen, config),
     ...streamFindings(seen, config),
-    syncFinding(local),
-    ...storageFindings(local),
+    syncFinding(isLocal ? monitor : undefined),
     clockFinding(seen),
   ];
 }
 
 function countFinding(
   { brokers: all, streams: known }: BrokersSeen,
-  local: MonitorSeen | undefined,
   { cluster: { replicas } }: Config,
 ): DoctorFinding {
   const used = all.filter(({ fault }) => fault === undefined);
   const isAlone = used.every(({ cluster }) => cluster === undefined);
   const servers = new Set(used.map(({ serverId }) => serverId));
   const copies = known.map((stream) => stream.replicas ?? 0);
-  const found =
-    local?.clusterSize ??
-    (isAlone ? 1 : Math.max(servers.size + all.length - used.length, ...copies));
+  const found = isAlone ? 1 : Math.max(servers.size + all.length - used.length, ...copies);
   if (found >= brokersMin) return good(`${found} brokers keep the streams`);
   const text = `${found === 1 ? 'one broker keeps' : `${found} brokers keep`} the streams, expected ${brokersMin}: with fewer, one that is lost stops the cluster, and its data may be lost`;
   if (replicas === 1) return warn(`${text}; cluster.replicas is 1`);
   const remedy = 'set up three (config/nats), and name each in cluster.nats';
-  const isKnown = local !== undefined || isAlone;
-  return isKnown
+  return isAlone
     ? bad(`${text}; ${remedy}`)
     : warn(`${text}; more than those of cluster.nats cannot be seen from here: ${remedy}`);
 }
@@ -128,17 +118,6 @@ function syncFinding(local: MonitorSeen | undefined): DoctorFinding {
   );
 }
 
-function storageFindings(local: MonitorSeen | undefined): DoctorFinding[] {
-  const used = local?.storageUsed;
-  if (used === undefined) return [];
-  const text = `the broker of this machine uses ${Math.floor(used * 100)} % of its storage`;
-  if (used < storageWarnShare) return [good(text)];
-  const remedy = 'raise max_file_store, or free space there';
-  return used < storageFullShare
-    ? [warn(`${text}: ${remedy}`)]
-    : [bad(`${text}: the brokers are out of storage, and changes are refused; ${remedy}`)];
-}
-
 function clockFinding({ clock }: BrokersSeen): DoctorFinding {
   if (clock === undefined) {
     return good('clocks cannot be compared yet: brokers report the time with their streams');
@@ -162,3 +141,29 @@ export function rightsFindings({ brokers: all, forbidden }: BrokersSeen): Doctor
     ),
   ];
 }
+
+/** What a broker on this machine reports at its monitoring port, and to no client. */
+interface MonitorSeen {
+  readonly serverId: string;
+  /** Each write is on the disk before it is acknowledged. */
+  readonly isSyncAlways: boolean;
+  readonly syncSeconds: number;
+}
+
+/** Undefined where none answers there. */
+export async function askMonitor(url: string): Promise<MonitorSeen | undefined> {
+  try {
+    const answer = await fetch(`${url}/varz`, { signal: AbortSignal.timeout(monitorMsMax) });
+    const server: unknown = await answer.json();
+    const settings = at(at(server, 'jetstream'), 'config');
+    return {
+      serverId: String(at(server, 'server_id')),
+      isSyncAlways: at(settings, 'sync_always') === true,
+      syncSeconds: Math.round(Number(at(settings, 'sync_interval') ?? 0) / 1e9),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+const at = (value: unknown, name: string): unknown => Reflect.get(Object(value), name);

@@ -29,9 +29,13 @@ import { messageOf } from '../../model/failure.ts';
 import { openManagement } from '../../store/management/management.ts';
 import { natsOptionsOf } from '../context.ts';
 import { advertisedFindings, coreAddressFindings } from './address-findings.ts';
-import { brokerFindings, rightsFindings, streamingFindings } from './broker-findings.ts';
-import { askMonitor } from './broker-monitor.ts';
-import { bad, type DoctorFinding, good } from './finding.ts';
+import {
+  askMonitor,
+  brokerFindings,
+  rightsFindings,
+  streamingFindings,
+} from './broker-findings.ts';
+import { bad, type DoctorFinding, good } from '../../engine/machine/finding.ts';
 
 export interface ClusterDoctorOptions {
   readonly clock: Pick<Clock, 'now'>;

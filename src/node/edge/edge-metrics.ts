@@ -9,6 +9,7 @@ import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { EdgeThreads } from '../../engine/threads.ts';
 import { registerNode } from '../cluster-metrics.ts';
+import type { Upkeep } from '../upkeep.ts';
 
 export interface EdgeParts {
   readonly threads: EdgeThreads;
@@ -17,7 +18,7 @@ export interface EdgeParts {
   readonly links: Pick<LinkLoader, 'pendingCount' | 'damagedCount'>;
   readonly management: Management;
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  readonly stale: { readonly count: number };
+  readonly upkeep: Pick<Upkeep, 'staleRedirects'>;
 }
 
 export function edgeChecks({ threads, replica, links, management }: EdgeParts): HealthCheck[] {
@@ -48,9 +49,9 @@ export function edgeChecks({ threads, replica, links, management }: EdgeParts): 
 }
 
 export function registerEdgeMetrics(metrics: Metrics, parts: EdgeParts): void {
-  const { threads, replica, writer, links, clock, stale } = parts;
+  const { threads, replica, writer, links, clock, upkeep } = parts;
   registerRedirects(metrics, threads.redirects);
-  registerNode(metrics, { role: () => 'edge', linksBehind: () => replica.behind, stale });
+  registerNode(metrics, { role: () => 'edge', linksBehind: () => replica.behind, upkeep });
   registerLinkTable(metrics, writer, () => links.damagedCount);
   metrics.gauge(
     'quietzone_cluster_contact_seconds',

@@ -1,0 +1,102 @@
+/**
+ * A core whose engine redirects. Each phase takes what the last one returns:
+ *
+ *   openFollowing    journals and marks are exchanged; then a role may open (core-roles.ts)
+ *   follow           the logs are followed, the node beats and registers
+ *   release          at an end: another core may lead
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { answerJoins } from '../cluster/nodes/join.ts';
+import type { Admission } from '../cluster/nodes/join-message.ts';
+import { writeNodeFile } from '../cluster/nodes/node-file.ts';
+import { journaledOf } from '../cluster/scans/cluster-counting.ts';
+import type { Closers } from '../engine/closers.ts';
+import { messageOf } from '../model/failure.ts';
+import type { Engine } from '../services.ts';
+import { joinAgain, listenMs } from './claim-start.ts';
+import { type CoreExchange, openExchange } from './core-exchange.ts';
+import type { CoreNode } from './core-node.ts';
+import { CoreScans } from './scans/core-scans.ts';
+import { Upkeep } from './upkeep.ts';
+
+export interface FollowingCore extends CoreNode {
+  readonly engine: Engine;
+  readonly exchange: CoreExchange;
+  readonly scans: CoreScans;
+  readonly upkeep: Upkeep;
+}
+
+/** Opens what needs the engine, which redirects by now. @param following closes after the engine */
+export async function openFollowing(
+  node: CoreNode,
+  engine: Engine,
+  following: Closers,
+  closers: Closers,
+): Promise<FollowingCore> {
+  const { base, identity, replication, beats } = node;
+  const { codes, links: writer, threads } = engine;
+  const exchange = await openExchange(node, engine, following);
+  const isHeld = (): boolean => replication.isHeld;
+  const isInContact = (): boolean => isHeld() || beats.coreUrls().length > 0;
+  const { redirects } = threads;
+  const upkeep = new Upkeep({ writer, links: codes.links, redirects, isInContact, log: base.log });
+  closers.push(() => upkeep.close());
+  const own = { base, node: identity.node, scans: engine.scans, isLeading: isHeld };
+  return { ...node, engine, exchange, scans: new CoreScans(own), upkeep };
+}
+
+export function follow(core: FollowingCore, closers: Closers): void {
+  const { base, identity, engine, beats, scans, replication, delivery } = core;
+  const { refresher } = engine;
+  const { tails } = engine.threads.journals;
+  beats.start({
+    linkNumber: () => refresher.seen,
+    journaled: () => journaledOf(base.clock, identity, tails),
+  });
+  // What the log brings is in the link table before this node reports it.
+  const followLinks = (): void => {
+    refresher.refresh().then(
+      () => beats.moved(),
+      (error: unknown) => base.log.warn({ reason: messageOf(error) }, 'following links failed'),
+    );
+  };
+  closers.push(base.management.environment.committed.listen(followLinks));
+  scans.start(engine);
+  replication.start();
+  delivery.replication.start();
+  register(core, closers);
+}
+
+/** Another core may lead from here on. */
+export async function release({ scans, replication, delivery }: FollowingCore): Promise<void> {
+  // Before the store of scans closes.
+  const scansClosed = scans.close();
+  if (replication.isLeading) {
+    delivery.release();
+    await replication.releaseAtEnd();
+  }
+  await scansClosed;
+}
+
+/** Asks to be registered as it is now, and answers others while it leads. */
+function register(
+  { context, base, identity, nodes, keys, beats, replication }: CoreNode,
+  closers: Closers,
+): void {
+  // By then it knows which names are in use.
+  const listened = pause(listenMs, undefined, { ref: false });
+  const ends = answerJoins({
+    connection: context.connection,
+    isLeading: () => replication.isHeld,
+    join: (request) => listened.then(() => nodes.join(request)),
+    tokenOf: (name, run) => keys.tokenOf(name, run),
+    cores: () => [context.self.url, ...beats.coreUrls()],
+    log: context.log,
+  });
+  closers.push(ends);
+  const joined = ({ cluster, journals, run }: Admission): void => {
+    const { role } = context.config.cluster;
+    writeNodeFile(base.folder.path, { ...identity, cluster, role, journals, run });
+  };
+  closers.push(joinAgain(context, identity, joined));
+}
