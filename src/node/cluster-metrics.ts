@@ -9,11 +9,7 @@ export function registerClusterMetrics(metrics: Metrics, core: FollowingCore): v
   const { replication, beats, upkeep, exchange } = core;
   registerNode(metrics, {
     role: () => (replication.isLeading ? 'active' : 'standby'),
-    linksBehind: () => {
-      const cores = beats.connected().filter(({ role }) => role !== 'edge');
-      const own = beats.own.linkNumber;
-      return Math.max(own, ...cores.map(({ linkNumber }) => linkNumber)) - own;
-    },
+    linksBehind: () => beats.linksBehind ?? 0,
     upkeep,
   });
   metrics.gauge(

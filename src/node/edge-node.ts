@@ -7,7 +7,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { App, AppOptions } from '../app.ts';
-import { FirstLinks } from '../cluster/nodes/first-links.ts';
+import { firstLinksCheck } from '../cluster/nodes/first-links.ts';
 import { joinCluster } from '../cluster/nodes/join.ts';
 import type { Admission } from '../cluster/nodes/join-message.ts';
 import {
@@ -128,7 +128,7 @@ async function openJoined(
     token: () => access.token,
     // Those that are up, and those that were when it joined.
     cores: () => [...new Set([...beats.coreUrls(), ...access.cores])],
-    checks: [new FirstLinks(systemTimers, beats).check],
+    checks: [firstLinksCheck(systemTimers, beats)],
     hostCommands,
     onDrained: async () => {
       noteStopped();

@@ -40,12 +40,10 @@ const connectedMs = 2_000;
  * not lapse meanwhile.
  */
 const receivedMsMax = 750;
-/** Between two checks of what a change waits for. */
-const checkMs = 10;
+/** Between two checks of what a change waits for: whether a node has lapsed. */
+const checkMs = 50;
 /** Between two beats: moves that come in the same moment are one. */
 const movedMs = 1;
-/** Of a name that does not come back. */
-const rememberedMs = 60_000;
 /** Beats of a process that has ended arrive within this. */
 export const lateMs = 400;
 /** A change is answered after this, followed or not. */
@@ -71,6 +69,7 @@ export interface NodeProgress {
 }
 
 interface Seen {
+  /** Its last one, also of a node that is away or has ended. */
   readonly beat: Beat;
   /** Of the time in which this node received beats. */
   readonly receivedAtMs: number;
@@ -93,10 +92,8 @@ export class Beats {
   readonly #options: BeatsOptions;
   /** From `start` on. */
   #progress: NodeProgress | undefined;
-  /** By name, without this node. */
+  /** By name, without this node: one for each that there was since this start. */
   readonly #seen = new Map<string, Seen>();
-  /** By name, what came last of it: one for each node there ever was since this start. */
-  readonly #last = new Map<string, Beat>();
   readonly #waiters = new Set<Waiter>();
   readonly #ends: readonly (() => void)[];
   #cancelBeat: () => void = () => undefined;
@@ -148,7 +145,7 @@ export class Beats {
   /** Others than this node. */
   connected(): readonly Beat[] {
     return [...this.#seen.values()]
-      .filter((seen) => this.#leftMs(seen) > 0)
+      .filter((seen) => this.#isConnected(seen))
       .map(({ beat }) => beat);
   }
 
@@ -165,7 +162,15 @@ export class Beats {
 
   /** Of another node: its last beat, also of one that is away or has ended; undefined where none came since this start. */
   last(name: string): Beat | undefined {
-    return this.#last.get(name);
+    return this.#seen.get(name)?.beat;
+  }
+
+  /** Changes of links that a connected core reports and that this node lacks; undefined where no core is connected. */
+  get linksBehind(): number | undefined {
+    const cores = this.connected().filter(({ role }) => role !== 'edge');
+    if (cores.length === 0) return undefined;
+    const newest = Math.max(...cores.map(({ linkNumber }) => linkNumber));
+    return Math.max(0, newest - this.#linkNumber);
   }
 
   /** Registered nodes that are not connected, and have not said that they end: they may redirect by old links. */
@@ -185,7 +190,7 @@ export class Beats {
     const { self } = this.#options;
     if (name === self.name) return self.instance;
     const seen = this.#seen.get(name);
-    return seen !== undefined && this.#leftMs(seen) > 0 ? seen.beat.instance : undefined;
+    return seen !== undefined && this.#isConnected(seen) ? seen.beat.instance : undefined;
   }
 
   /**
@@ -229,9 +234,6 @@ export class Beats {
     this.#cancelBeat();
     this.#sentMs = timers.monotonicMs();
     this.#publish(false);
-    for (const [name, seen] of this.#seen) {
-      if (this.#leftMs(seen) < connectedMs - rememberedMs) this.#seen.delete(name);
-    }
     this.#cancelBeat = timers.after(beatMs, () => this.#beat());
   }
 
@@ -252,11 +254,9 @@ export class Beats {
 
   #receiveLast(beat: Beat): void {
     const { name, instance } = beat;
-    // The one before it may be long ago.
-    const known = this.#seen.get(name)?.beat ?? this.#last.get(name);
+    const known = this.last(name);
     if (known !== undefined && known.instance !== instance) return;
-    this.#last.set(name, beat);
-    this.#seen.delete(name);
+    this.#seen.set(name, { beat, receivedAtMs: -Infinity });
     for (const { behind } of this.#waiters) behind.delete(name);
     this.#check();
   }
@@ -283,7 +283,6 @@ export class Beats {
     const former = isOther ? { instance: last.beat.instance, untilMs: atMs } : last?.former;
     const stuckAt = last?.stuckAt === beat.linkNumber ? last.stuckAt : undefined;
     const receivedAtMs = this.#receivingMs();
-    this.#last.set(beat.name, beat);
     this.#seen.set(beat.name, { beat, receivedAtMs, stuckAt, ...(former && { former }) });
     this.#check();
   }
@@ -306,8 +305,8 @@ export class Beats {
     if (!this.#isClosed) onDouble(doubleDetail(self.name, url));
   }
 
-  #leftMs({ receivedAtMs }: Seen): number {
-    return receivedAtMs + connectedMs - this.#receivingMs();
+  #isConnected({ receivedAtMs }: Seen): boolean {
+    return this.#receivingMs() < receivedAtMs + connectedMs;
   }
 
   /** Time in which beats were received. */
@@ -326,23 +325,19 @@ export class Beats {
 
   #checkWaiter(waiter: Waiter): void {
     const { timers } = this.#options;
-    const { isAny, lapseMs } = this.#behind(waiter);
+    const isAny = this.#behind(waiter);
     const leftMs = waiter.untilMs - timers.monotonicMs();
-    if (!isAny || leftMs <= 0) {
-      if (isAny) this.#noteStuck(waiter);
-      this.#resolve(waiter);
+    waiter.cancel();
+    if (isAny && leftMs > 0) {
+      const waitMs = Math.min(leftMs, checkMs);
+      waiter.cancel = timers.after(waitMs, () => this.#checkWaiter(waiter));
       return;
     }
-    waiter.cancel();
-    const waitMs = Math.min(leftMs, Math.max(lapseMs, checkMs));
-    waiter.cancel = timers.after(waitMs, () => this.#checkWaiter(waiter));
-  }
-
-  #noteStuck({ behind }: Waiter): void {
-    for (const name of behind) {
+    for (const name of isAny ? waiter.behind : []) {
       const seen = this.#seen.get(name);
       if (seen !== undefined) seen.stuckAt = seen.beat.linkNumber;
     }
+    this.#resolve(waiter);
   }
 
   #resolve(waiter: Waiter): void {
@@ -355,11 +350,10 @@ export class Beats {
     waiter.resolve(behind.size);
   }
 
-  /** Whether a connected node is behind that may still follow, and after how long the first such one lapses. */
-  #behind({ number, behind }: Waiter): { readonly isAny: boolean; readonly lapseMs: number } {
+  /** Whether a connected node is behind that may still follow. */
+  #behind({ number, behind }: Waiter): boolean {
     const { self } = this.#options;
     let isAny = false;
-    let lapseMs = Infinity;
     const note = (name: string, state: 'followed' | 'behind' | 'stuck'): void => {
       if (state === 'followed') behind.delete(name);
       else behind.add(name);
@@ -367,15 +361,12 @@ export class Beats {
     };
     note(self.name, self.redirects && this.#linkNumber < number ? 'behind' : 'followed');
     for (const [name, seen] of this.#seen) {
-      const leftMs = this.#leftMs(seen);
       // One that has lapsed stays what it was.
-      if (leftMs <= 0 || !seen.beat.redirects) continue;
+      if (!this.#isConnected(seen) || !seen.beat.redirects) continue;
       const { linkNumber: at } = seen.beat;
-      const state = at >= number ? 'followed' : seen.stuckAt === at ? 'stuck' : 'behind';
-      note(name, state);
-      if (state === 'behind') lapseMs = Math.min(lapseMs, leftMs);
+      note(name, at >= number ? 'followed' : seen.stuckAt === at ? 'stuck' : 'behind');
     }
-    return { isAny, lapseMs };
+    return isAny;
   }
 }
 

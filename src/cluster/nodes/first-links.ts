@@ -9,36 +9,16 @@ import type { Beats } from './beats.ts';
 
 const waitMsMax = 5_000;
 
-export class FirstLinks {
-  readonly #timers: Pick<Timers, 'monotonicMs'>;
-  readonly #beats: Pick<Beats, 'connected' | 'own'>;
-  readonly #startedMs: number;
-  #isReady = false;
-
-  constructor(timers: Pick<Timers, 'monotonicMs'>, beats: Pick<Beats, 'connected' | 'own'>) {
-    this.#timers = timers;
-    this.#beats = beats;
-    this.#startedMs = timers.monotonicMs();
-  }
-
-  /** The problem is why scans should go to other nodes. */
-  get check(): HealthCheck {
-    return { name: 'links since the last start', problem: () => this.#problem() };
-  }
-
-  #problem(): string | undefined {
-    this.#isReady ||= this.#hasNewest || this.#isLate;
-    return this.#isReady ? undefined : 'links that changed while this node was stopped are coming';
-  }
-
-  /** This node has the changes of links that the cores have. */
-  get #hasNewest(): boolean {
-    const cores = this.#beats.connected().filter(({ role }) => role !== 'edge');
-    const newest = Math.max(...cores.map(({ linkNumber }) => linkNumber));
-    return cores.length > 0 && this.#beats.own.linkNumber >= newest;
-  }
-
-  get #isLate(): boolean {
-    return this.#timers.monotonicMs() - this.#startedMs >= waitMsMax;
-  }
+/** The problem is why scans should go to other nodes. */
+export function firstLinksCheck(
+  timers: Pick<Timers, 'monotonicMs'>,
+  beats: Pick<Beats, 'linksBehind'>,
+): HealthCheck {
+  const startedMs = timers.monotonicMs();
+  let isReady = false;
+  const problem = (): string | undefined => {
+    isReady ||= beats.linksBehind === 0 || timers.monotonicMs() - startedMs >= waitMsMax;
+    return isReady ? undefined : 'links that changed while this node was stopped are coming';
+  };
+  return { name: 'links since the last start', problem };
 }

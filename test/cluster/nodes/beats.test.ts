@@ -87,6 +87,8 @@ class Nodes {
       const seen = this.#of(instance).connected();
       this.#network.note(`${instance} sees ${seen.map((beat) => beat.instance).join(' ')}`.trim());
     },
+    lacks: (instance) =>
+      this.#network.note(`${instance} lacks ${this.#of(instance).linksBehind ?? '?'}`),
     away: (instance) => this.#network.note(`away: ${this.#of(instance).away().join(' ')}`),
     watch: () => (this.#network.isWatched = true),
   };
@@ -108,6 +110,10 @@ const scripts: Record<string, [script: string, trace: string]> = {
   'a change is followed when every connected node that redirects has it': [
     '0 all a + core b + edge e, 600 follow a 5 + follow b 5, 610 move e 5, 630 move a 6, 700 follow a 5, 701',
     '630 a 5: 0 behind, 630 b 5: 0 behind, 700 a 5: 0 behind',
+  ],
+  'a node lacks the links that a core reports; an edge does not say how far links are': [
+    '0 all a + edge e, 0 lacks a + move e 9, 100 lacks a + core b + move b 4, 200 lacks a + move a 7, 300 lacks a + lacks b',
+    '0 a lacks ?, 100 a lacks ?, 200 a lacks 4, 300 a lacks 0, 300 b lacks 3',
   ],
   'a node that stays behind is waited for 2 s and counted, and not again until its links move': [
     '0 all a + edge e, 0 move a 9, 100 follow a 9, 2200 follow a 9, 2300 move e 3, 2400 follow a 9, 3000 move e 9, 3010',
