@@ -1,7 +1,7 @@
 /**
  * The service: opens the modules bottom-up, closes them top-down.
  *
- *   data folder -> stores -> journals recovered -> shards catch up -> links loaded -> dashboard built
+ *   data folder -> stores -> journals recovered -> shards catch up -> links loaded
  *     -> redirect threads listen -> services: webhooks, schedulers, API listens
  *
  * Redirects come before the API: printed codes must work first. A stop reverses the order, and ends when every answered scan
@@ -18,7 +18,6 @@ import type { FirstSecrets } from './engine/installation/first-start.ts';
 import { fitToMemory } from './engine/machine/machine-plan.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
-import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
 import {
   dataVersions,
   type Machine,
@@ -86,8 +85,7 @@ export async function openApp(
     await service.begin(base.management);
     const firstSecrets = await firstStart.open();
     const engine = await startEngine(base, closers, { predecessor });
-    const dashboard = new DashboardFiles(shipped.dashboard());
-    const running = await RunningService.open({ base, engine, dashboard, service });
+    const running = await RunningService.open({ base, engine, service });
     closers.push(() => running.stop());
     const administration = administrationOf(base, engine.codes);
     closers.push(() => administration.services.close());

@@ -17,8 +17,8 @@ import { type Closers, openWithClosers } from './engine/closers.ts';
 import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
 import { engineChecks, meteredHealth } from './engine/operator-metrics.ts';
 import type { EngineThreads } from './engine/threads.ts';
-import { watchStoredData } from './engine/watch/stored-data.ts';
-import type { DashboardFiles } from './http/dashboard/dashboard-files.ts';
+import { StoredData } from './engine/watch/stored-data.ts';
+import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
 import { ImageCache } from './images/image-cache.ts';
 import { type Images, registerImageMetrics } from './images/image-service.ts';
 import type { LinkWriter } from './links/writer.ts';
@@ -42,6 +42,7 @@ import type { RawQueries } from './scans/query/raw/raw-queries.ts';
 import type { StorePlaces } from './store/scans/store-places.ts';
 import type { OpenGeo } from './scans/visitor/geo/geo-data.ts';
 import type { ScanStore } from './store/scans/scans.ts';
+import { shipped } from './shipped.ts';
 import type { HealthCheck } from './telemetry/health.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { Ticker } from './telemetry/ticker.ts';
@@ -83,7 +84,6 @@ export interface ClusterAnswers
 export interface ServicesOptions {
   readonly base: Base;
   readonly engine: Engine;
-  readonly dashboard: DashboardFiles;
   readonly cluster?: ClusterAnswers;
 }
 
@@ -135,7 +135,9 @@ async function openWork({ base, engine, cluster }: ServicesOptions, closers: Clo
   closers.push(() => webhooks.close());
   await webhooks.start();
   registerEngineMetrics(metrics, { ...base, ...engine, webhooks });
-  const watched = watchStoredData({ ...base, ...engine, webhooks }, metrics);
+  const stores = [base.management, scans, webhooks];
+  const environments = stores.map(({ environment }) => environment);
+  const watched = new StoredData({ environments, shards: threads.shards, log: base.log }, metrics);
   closers.push(() => watched.close());
   const provider = await openPaymentProvider(base);
   const billing = openBillingModule(base, { workspaces, provider });
@@ -218,7 +220,7 @@ function startRetention(
 }
 
 async function openApi(
-  { base, engine, dashboard, cluster }: ServicesOptions,
+  { base, engine, cluster }: ServicesOptions,
   work: Work & Pick<ApiServices, 'watches' | 'stopping'>,
   closers: Closers,
 ): Promise<number> {
@@ -237,7 +239,7 @@ async function openApi(
     ...cluster,
     ...work,
     bulk: scarce?.bulk,
-    dashboard,
+    dashboard: new DashboardFiles(shipped.dashboard()),
     scans: queries,
     committed,
     images: images.service,

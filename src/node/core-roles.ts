@@ -6,17 +6,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ForwardingHandler } from '../cluster/forward/forwarding.ts';
 import { LinkFeed } from '../cluster/links/link-feed.ts';
 import { storageFull } from '../cluster/log/ordered-log.ts';
-import { FirstLinks } from '../cluster/nodes/first-links.ts';
+import { firstLinksCheck } from '../cluster/nodes/first-links.ts';
 import { ClusterCounting } from '../cluster/scans/cluster-counting.ts';
 import { type Closers, openWithClosers } from '../engine/closers.ts';
 import { createMetrics, registerEngineMetrics } from '../engine/engine-metrics.ts';
 import type { FirstSecrets, FirstStart } from '../engine/installation/first-start.ts';
 import { engineChecks, meteredHealth } from '../engine/operator-metrics.ts';
 import { StoredData } from '../engine/watch/stored-data.ts';
-import { DashboardFiles } from '../http/dashboard/dashboard-files.ts';
 import { type ClusterEndpoints, openFirstStart, openPorts } from '../modules.ts';
 import { type ClusterAnswers, openServices, type Services } from '../services.ts';
-import { shipped } from '../shipped.ts';
 import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -40,7 +38,6 @@ const noWebhooks = { problem: undefined, behind: undefined, threadDeaths: 0 };
 export class CoreRoles {
   readonly #core: FollowingCore;
   readonly #control: CoreControl;
-  readonly #dashboard = new DashboardFiles(shipped.dashboard());
   readonly #checks: readonly HealthCheck[];
   #closing: Promise<void> = Promise.resolve();
   #firstStart: FirstStart | undefined;
@@ -69,7 +66,7 @@ export class CoreRoles {
       const feed = openFeed(this.#core);
       closers.push(() => feed.close());
       const cluster = this.#answers(feed);
-      const services = await openServices({ base, engine, dashboard: this.#dashboard, cluster });
+      const services = await openServices({ base, engine, cluster });
       this.#services = services;
       closers.push(() => {
         const closed = services.close();
@@ -134,8 +131,7 @@ export class CoreRoles {
     registerEngineMetrics(metrics, { ...base, ...engine, webhooks: noWebhooks });
     registerClusterMetrics(metrics, this.#core);
     const environments = [management.environment, scans.environment];
-    const stored = new StoredData({ environments, shards: threads.shards, log });
-    stored.start(metrics);
+    const stored = new StoredData({ environments, shards: threads.shards, log }, metrics);
     closers.push(() => stored.close());
     const links = codes.links;
     const parts = { threads, management, webhooks: noWebhooks, links, stored, isStopping };
@@ -226,7 +222,7 @@ function checksOf({
     return `away, and not stopped cleanly: ${names.join(', ')}; if they run, they may redirect by old links`;
   };
   return [
-    new FirstLinks(systemTimers, beats).check,
+    firstLinksCheck(systemTimers, beats),
     { name: 'cluster', isWarning: true, problem },
     { name: 'nodes', isWarning: true, problem: away },
     { name: 'brokers', isWarning: true, problem: () => connection.problem },

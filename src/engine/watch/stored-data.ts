@@ -33,43 +33,21 @@ interface DamageCount {
   readonly count: number;
 }
 
-interface Watched {
-  readonly management: { readonly environment: StoreEnvironment };
-  readonly scans: { readonly environment: StoreEnvironment };
-  readonly webhooks: { readonly environment: StoreEnvironment };
-  readonly threads: { readonly shards: StoredDataOptions['shards'] };
-  readonly log: Logger;
-}
-
-export function watchStoredData(watched: Watched, metrics: Metrics): StoredData {
-  const { management, scans, webhooks, threads, log } = watched;
-  const environments = [management, scans, webhooks].map(({ environment }) => environment);
-  const stored = new StoredData({ environments, shards: threads.shards, log });
-  stored.start(metrics);
-  return stored;
-}
-
 export class StoredData {
   readonly #options: StoredDataOptions;
   readonly #seen = new Set<string>();
   readonly #counts = new Map<string, DamageCount>();
   readonly #listening: Array<() => void> = [];
 
-  constructor(options: StoredDataOptions) {
+  /** Begins at once. */
+  constructor(options: StoredDataOptions, metrics: Metrics) {
     this.#options = options;
-  }
-
-  get check(): HealthCheck {
-    return { name: 'data', isWarning: true, problem: () => this.#problem() };
-  }
-
-  start(metrics: Metrics): void {
-    const { environments, shards } = this.#options;
+    const { environments, shards, log } = options;
     for (const { damage } of environments) {
       this.#listening.push(damage.noticed.listen(() => this.#note([damage.newest])));
       this.#note(damage.records);
     }
-    this.#listening.push(watchLostStores(environments, this.#options.log, shards.refused));
+    this.#listening.push(watchLostStores(environments, log, shards.refused));
     this.#listening.push(shards.measured.listen(() => this.#note(shards.damage)));
     metrics.total(
       'quietzone_damaged_records_total',
@@ -77,6 +55,10 @@ export class StoredData {
       ['file', 'table'],
       () => Array.from(this.#counts.values(), ({ count, ...labels }) => ({ labels, value: count })),
     );
+  }
+
+  get check(): HealthCheck {
+    return { name: 'data', isWarning: true, problem: () => this.#problem() };
   }
 
   close(): void {
