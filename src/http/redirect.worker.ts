@@ -8,7 +8,6 @@ import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter, segmentBytesMax } from '../scans/journal/writer.ts';
 import { Geo } from '../scans/visitor/geo/geo.ts';
 import { systemClock } from '../system-clock.ts';
-import { createLatencyHistogram, takeCounts } from '../telemetry/latency-histogram.ts';
 import { openThreadChannel } from '../workers/supervised-thread.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Listener } from './listener.ts';
@@ -50,7 +49,6 @@ const journal = new JournalWriter({
   onWork: () => syncIn(syncMs),
 });
 let syncTimer: NodeJS.Timeout | undefined;
-const latency = createLatencyHistogram();
 const redirect = new Redirect({
   links: new LinkReader(setup.links, setup.thread),
   geo: new Geo(setup.geo),
@@ -59,7 +57,7 @@ const redirect = new Redirect({
   addresses,
   refusals,
   clock: systemClock,
-  latency,
+  latency: setup.latency,
 });
 
 function figures(): RedirectMessage & { kind: 'figures' } {
@@ -74,7 +72,6 @@ function figures(): RedirectMessage & { kind: 'figures' } {
       droppedScans: journal.droppedScans,
       journalPosition: journal.position,
       journalFault: journal.fault,
-      latency: takeCounts(latency),
     },
   };
 }
@@ -102,7 +99,7 @@ const closeApps = (): void => {
 // a listener without a thread.
 process.on('exit', closeApps);
 
-let sentCounts: Omit<RedirectFigures, 'latency'> | undefined;
+let sentFigures: RedirectFigures | undefined;
 let listening = 0;
 
 function listen(): void {
@@ -143,9 +140,8 @@ const figuresTimer = setInterval(sendFigures, figuresMs);
 /** Sends changes only: a message wakes the control thread. */
 function sendFigures(): void {
   const message = figures();
-  const { latency: spent, ...counted } = message.figures;
-  if (spent.length === 0 && isDeepStrictEqual(counted, sentCounts)) return;
-  sentCounts = counted;
+  if (isDeepStrictEqual(message.figures, sentFigures)) return;
+  sentFigures = message.figures;
   send(message);
 }
 
