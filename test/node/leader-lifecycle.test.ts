@@ -25,32 +25,30 @@ const closingWith = (error: Error): OpenRole => ({
   },
 });
 
-async function leading(leader: OpenRole): Promise<LeaderLifecycle> {
-  const role = new LeaderLifecycle({
-    isLeading: () => true,
-    lead: () => Promise.resolve(leader),
-    standBy: () => Promise.reject(new Error('it leads')),
-    onChanged: () => undefined,
-    log,
-  });
-  await role.update();
-  return role;
-}
+const full = new Failure('storage_full', 'the disk is full');
 
-test('LeaderLifecycle.close of a leader that may not write any more is a clean end', async () => {
-  const one = await leading(closingWith(refused()));
-  await one.close();
-  expect(lines).toContain('this role did not close cleanly');
-  const several = new AggregateError([refused(), refused()], 'two');
-  await (await leading(closingWith(several))).close();
-});
-
-test('LeaderLifecycle.close says what else could not be stored', async () => {
-  const full = new Failure('storage_full', 'the disk is full');
-  await expect((await leading(closingWith(full))).close()).rejects.toBe(full);
-  const both = new AggregateError([refused(), full], 'two');
-  await expect((await leading(closingWith(both))).close()).rejects.toBe(both);
-});
+test.each([
+  ['a refusal', refused(), true],
+  ['two refusals', new AggregateError([refused(), refused()], 'two'), true],
+  ['a full disk', full, false],
+  ['a refusal and a full disk', new AggregateError([refused(), full], 'two'), false],
+])(
+  'LeaderLifecycle.close is clean where another machine stores the rest: %s',
+  async (_, error, isClean) => {
+    const role = new LeaderLifecycle({
+      isLeading: () => true,
+      lead: async () => closingWith(error),
+      standBy: () => Promise.reject(new Error('it leads')),
+      onChanged: () => undefined,
+      log,
+    });
+    await role.update();
+    lines.length = 0;
+    if (!isClean) return await expect(role.close()).rejects.toBe(error);
+    await role.close();
+    expect(lines).toEqual(['this role did not close cleanly']);
+  },
+);
 
 test('a machine continues when its former role did not close cleanly, or waits for the log forever', async () => {
   vi.useFakeTimers();
@@ -111,39 +109,23 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test('LeaderLifecycle opens what is due and then closes what was; what is due already changes nothing', async () => {
-  const { role, events } = new TestRoles();
-  expect(role.role).toBe('none');
-  await role.update();
-  expect([role.role, ...events.splice(0)]).toEqual([
-    'standby',
-    'opening standby',
-    'standby is open',
-  ]);
-  await role.update();
-  expect(events).toEqual([]);
-  await role.close();
-  expect(events).toEqual(['standby is closed']);
-});
-
-test('LeaderLifecycle leads, is deposed, and leads again', async () => {
   const roles = new TestRoles();
-  await roles.update(true);
-  expect(roles.role.role).toBe('leading');
-  roles.events.length = 0;
-  await roles.update(false);
-  expect(roles.events.splice(0)).toEqual([
-    'opening standby',
-    'standby is open',
-    'leading is closed',
-  ]);
-  await roles.update(true);
-  expect(roles.events.splice(0)).toEqual([
-    'opening leading',
-    'leading is open',
-    'standby is closed',
-  ]);
-  await roles.role.close();
-  expect(roles.events).toEqual(['leading is closed']);
+  const { role, events } = roles;
+  expect(role.role).toBe('none');
+  for (const [isLeading, name, former] of [
+    [false, 'standby', undefined],
+    [true, 'leading', 'standby'],
+    [false, 'standby', 'leading'],
+    [true, 'leading', 'standby'],
+  ] as const) {
+    await roles.update(isLeading);
+    await roles.update(isLeading);
+    const closed = former === undefined ? [] : [`${former} is closed`];
+    expect(events.splice(0)).toEqual([`opening ${name}`, `${name} is open`, ...closed]);
+    expect(role.role).toBe(name);
+  }
+  await role.close();
+  expect(events).toEqual(['leading is closed']);
 });
 
 test('LeaderLifecycle, deposed while it opens, changes back when that has ended: one change at a time', async () => {
