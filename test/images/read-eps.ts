@@ -24,7 +24,7 @@ export function epsAsSvg(bytes: Uint8Array): string {
 const shading =
   /^<<\/ShadingType (2|3)\/Coords\[([^\]]*)\]\/ColorSpace\/DeviceRGB\/Extend\[true true\]\s*\/Function<<\/FunctionType 2\/N 1\/Domain\[0 1\]\/C0\[([^\]]*)\]\/C1\[([^\]]*)\]>>\s*>> shfill/;
 const picture =
-  /^<<\/ImageType 1\/Width (\d+)\/Height (\d+)\/BitsPerComponent 8\s*\/Decode\[0 1 0 1 0 1\]\/ImageMatrix\[\1 0 0 \2 0 0\]\/Interpolate true\s*\/DataSource currentfile\/ASCII85Decode filter\/FlateDecode filter>> image\n([^~]*)~>/;
+  /^<<\/ImageType 1\/Width (\d+)\/Height (\d+)\/BitsPerComponent 8\s*\/Decode\[0 1 0 1 0 1\]\/ImageMatrix\[\1 0 0 \2 0 0\]\/Interpolate true\s*\/DataSource currentfile\/ASCIIHexDecode filter\/FlateDecode filter>> image\n([^>]*)>/;
 
 class Interpreter {
   readonly #stack: number[] = [];
@@ -37,7 +37,7 @@ class Interpreter {
   #ids = 0;
 
   run(program: string): string {
-    let rest = program.replace(/\/[mlchfk]\{(\w+)\}bind def/g, '');
+    let rest = program.replace(/\/[mlczfk]\{(\w+)\}bind def/g, '');
     for (;;) {
       rest = rest.trimStart();
       if (rest === '') break;
@@ -45,7 +45,7 @@ class Interpreter {
       if (found === null) throw new Error('Nothing to read');
       rest = rest.slice(found[0].length);
       if (found[0].endsWith('shfill')) this.#shade(found);
-      else if (found[0].endsWith('~>')) this.#image(found);
+      else if (found[0].startsWith('<</ImageType')) this.#image(found);
       else this.#word(found[0]);
     }
     if (this.#stack.length > 0 || this.#saved.length > 0) throw new Error('Something is left over');
@@ -60,9 +60,9 @@ class Interpreter {
   #operator(name: string): void {
     const operators: Record<string, () => void> = {
       m: () => (this.#path += `M${this.#take(2).join(' ')}`),
-      l: () => (this.#path += `L${this.#take(2).join(' ')}`),
-      c: () => (this.#path += `C${this.#take(6).join(' ')}`),
-      h: () => (this.#path += 'Z'),
+      l: () => (this.#path += `l${this.#take(2).join(' ')}`),
+      c: () => (this.#path += `c${this.#take(6).join(' ')}`),
+      z: () => (this.#path += 'z'),
       k: () => (this.#colour = rgb(this.#take(3))),
       f: () => {
         this.#out += `<path fill="${this.#colour}" d="${this.#path}"/>`;
@@ -132,7 +132,7 @@ class Interpreter {
 
   #image([, width, height, data = '']: RegExpExecArray): void {
     const png = new PNG({ width: Number(width), height: Number(height) });
-    const pixels = inflateSync(ascii85(data));
+    const pixels = inflateSync(Buffer.from(data.replace(/\s/g, ''), 'hex'));
     if (pixels.length !== png.width * png.height * 3) throw new Error('The image has another size');
     for (let at = 0; at < png.width * png.height; at += 1) {
       pixels.copy(png.data, at * 4, at * 3, at * 3 + 3);
@@ -147,18 +147,3 @@ const numbers = (text: string): number[] => text.trim().split(/\s+/).map(Number)
 
 const rgb = (channels: readonly number[]): string =>
   `rgb(${channels.map((channel) => Math.round(channel * 255)).join(',')})`;
-
-/** Adobe's ASCII85 without its end mark. */
-function ascii85(text: string): Buffer {
-  const bytes: number[] = [];
-  const groups = text.replace(/\s/g, '').match(/z|[^z]{1,5}/g) ?? [];
-  for (const group of groups) {
-    const full = group === 'z' ? '!!!!!' : group.padEnd(5, 'u');
-    const digits = Buffer.from(full, 'latin1').map((byte) => byte - 33);
-    const value = digits.reduce((sum, digit) => sum * 85 + digit, 0);
-    const four = Buffer.alloc(4);
-    four.writeUInt32BE(value);
-    bytes.push(...four.subarray(0, group === 'z' ? 4 : group.length - 1));
-  }
-  return Buffer.from(bytes);
-}

@@ -37,7 +37,7 @@ const marginStandard = 4;
 /** 5 % of the area: seen at arm's length, and far from what error correction H restores. */
 const logoScaleStandard = 0.22;
 /** Part of every image's version. Raise it when equal requests begin to draw other bytes. */
-const drawingVersion = 1;
+const drawingVersion = 2;
 /** 60 bits: two versions of one code's image never collide. */
 const versionLength = 10;
 

@@ -4,7 +4,7 @@
  *
  * The page's y axis is flipped at the start, so that everything after is in modules as elsewhere:
  *
- *   0 size translate   s -s scale   ...   shapes: m l c h f   logo: image
+ *   0 size translate   s -s scale   ...   shapes: m l c z f   logo: image
  *
  * PostScript has no transparency: a transparent background is left unpainted, and a logo is flattened onto
  * the background (white if it is transparent) before it is written.
@@ -16,12 +16,9 @@ import type { Path } from './path.ts';
 import type { Picture, PlacedLogo } from './picture.ts';
 import { loadSharp } from './raster.ts';
 
-/** The structuring conventions ask for lines below 255 characters. */
-const lineLengthMax = 240;
-
 /** Short names for operators that are repeated thousands of times. */
 const prolog =
-  '/m{moveto}bind def/l{lineto}bind def/c{curveto}bind def/h{closepath}bind def' +
+  '/m{moveto}bind def/l{rlineto}bind def/c{rcurveto}bind def/z{closepath}bind def' +
   '/f{fill}bind def/k{setrgbcolor}bind def';
 
 export async function writeEps(picture: Picture, size: number): Promise<Uint8Array> {
@@ -43,9 +40,7 @@ export async function writeEps(picture: Picture, size: number): Promise<Uint8Arr
     prolog,
     `0 ${size} translate ${scale} -${scale} scale`,
     ...(background === undefined ? [] : [`${colourOf(background)} k 0 0 ${side} ${side} rectfill`]),
-    ...shapes
-      .filter(({ path }) => !path.isEmpty)
-      .flatMap(({ path, paint }) => [...operatorsOf(path), ...fillOf(paint, picture)]),
+    ...shapes.flatMap(({ path, paint }) => [...operatorsOf(path), ...fillOf(paint, picture)]),
     ...(logo === undefined ? [] : await imageOf(logo, background ?? white)),
     'grestore',
     'showpage',
@@ -54,26 +49,13 @@ export async function writeEps(picture: Picture, size: number): Promise<Uint8Arr
   return Uint8Array.from(Buffer.from(`${lines.join('\n')}\n`, 'latin1'));
 }
 
-function operatorsOf(path: Path): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const segment of path.segments) {
-    const operator = operatorOf(segment);
-    if (line.length + operator.length >= lineLengthMax) {
-      lines.push(line);
-      line = '';
-    }
-    line += line === '' ? operator : ` ${operator}`;
-  }
-  return [...lines, line];
-}
-
-function operatorOf(segment: Path['segments'][number]): string {
-  if (segment.kind === 'close') return 'h';
-  const end = `${figure(segment.x)} ${figure(segment.y)}`;
-  if (segment.kind !== 'curve') return `${end} ${segment.kind === 'move' ? 'm' : 'l'}`;
-  const { x1, y1, x2, y2 } = segment;
-  return `${figure(x1)} ${figure(y1)} ${figure(x2)} ${figure(y2)} ${end} c`;
+/** SVG's commands with their numbers before them, as PostScript has it. */
+function operatorsOf({ data }: Path): string[] {
+  return [...data.matchAll(/([Mhvlcz])([^Mhvlcz]*)/g)].map(([, command = '', numbers = '']) => {
+    if (command === 'h') return `${numbers} 0 l`;
+    if (command === 'v') return `0 ${numbers} l`;
+    return `${numbers} ${command.toLowerCase()}`;
+  });
 }
 
 /** Paints the current path; a gradient covers everything and is clipped to the path. */
@@ -109,34 +91,14 @@ async function imageOf(logo: PlacedLogo, { red, green, blue }: Rgb): Promise<str
     '/DeviceRGB setcolorspace',
     `<</ImageType 1/Width ${info.width}/Height ${info.height}/BitsPerComponent 8`,
     `/Decode[0 1 0 1 0 1]/ImageMatrix[${info.width} 0 0 ${info.height} 0 0]/Interpolate true`,
-    '/DataSource currentfile/ASCII85Decode filter/FlateDecode filter>> image',
-    ...ascii85(deflateSync(data)),
+    '/DataSource currentfile/ASCIIHexDecode filter/FlateDecode filter>> image',
+    // The structuring conventions ask for lines below 255 characters.
+    ...(deflateSync(data)
+      .toString('hex')
+      .match(/.{1,240}/g) ?? []),
+    '>',
     'grestore',
   ];
-}
-
-/** Adobe's ASCII85 with its end mark, in lines: 4 bytes in 5 characters, four zeros in one. */
-function ascii85(bytes: Uint8Array): string[] {
-  const padded = Buffer.alloc(Math.ceil(bytes.length / 4) * 4);
-  padded.set(bytes);
-  let text = '';
-  for (let at = 0; at < padded.length; at += 4) {
-    let value = padded.readUInt32BE(at);
-    const isWhole = at + 4 <= bytes.length;
-    if (value === 0 && isWhole) {
-      text += 'z';
-      continue;
-    }
-    let group = '';
-    for (let digit = 0; digit < 5; digit += 1) {
-      group = String.fromCharCode(33 + (value % 85)) + group;
-      value = Math.floor(value / 85);
-    }
-    text += isWhole ? group : group.slice(0, bytes.length - at + 1);
-  }
-  // A line that starts with % would read as a comment of the structure.
-  const lines = text.match(/.{1,120}/gs) ?? [];
-  return [...lines.map((line) => (line.startsWith('%') ? ` ${line}` : line)), '~>'];
 }
 
 function colourOf({ red, green, blue }: Rgb): string {

@@ -12,7 +12,7 @@
  */
 import type { DotStyle } from '../../model/design.ts';
 import type { Matrix } from './matrix.ts';
-import { Path } from './path.ts';
+import { type Corner, Path } from './path.ts';
 
 const right = 0;
 const down = 1;
@@ -34,14 +34,8 @@ const dotRadius = 0.54;
 /** Draws the dark modules of `matrix` with their upper left corner at (`offset`, `offset`). */
 export function drawModules(matrix: Matrix, style: DotStyle, offset: number): Path {
   const path = new Path();
-  if (style === 'dots') {
-    drawDots(matrix, offset, path);
-    return path;
-  }
-  for (const corners of outlines(matrix)) {
-    if (style === 'rounded') drawRounded(corners, offset, path);
-    else drawStraight(corners, offset, path);
-  }
+  if (style === 'dots') drawDots(matrix, offset, path);
+  else for (const corners of outlines(matrix, style, offset)) path.outline(corners);
   return path;
 }
 
@@ -55,40 +49,9 @@ function drawDots({ side, modules }: Matrix, offset: number, path: Path): void {
   }
 }
 
-function drawStraight(corners: readonly Corner[], offset: number, path: Path): void {
-  const [first] = corners;
-  if (first === undefined) return;
-  path.moveTo(first.x + offset, first.y + offset);
-  for (const { x, y } of corners.slice(1)) path.lineTo(x + offset, y + offset);
-  path.lineTo(first.x + offset, first.y + offset);
-  path.close();
-}
-
-function drawRounded(corners: readonly Corner[], offset: number, path: Path): void {
-  for (const [at, { x, y, from, to }] of corners.entries()) {
-    const radius = to === (from + 1) % 4 ? outerRadius : innerRadius;
-    const [cornerX, cornerY] = [x + offset, y + offset];
-    const beforeX = cornerX - (stepX[from] ?? 0) * radius;
-    const beforeY = cornerY - (stepY[from] ?? 0) * radius;
-    if (at === 0) path.moveTo(beforeX, beforeY);
-    else path.lineTo(beforeX, beforeY);
-    const afterX = cornerX + (stepX[to] ?? 0) * radius;
-    const afterY = cornerY + (stepY[to] ?? 0) * radius;
-    path.cornerTo(cornerX, cornerY, afterX, afterY);
-  }
-  path.close();
-}
-
-/** A corner of an outline, with the directions before and after it. */
-interface Corner {
-  readonly x: number;
-  readonly y: number;
-  readonly from: number;
-  readonly to: number;
-}
-
 /** The corners of every outline, in reading order of their first. */
-function outlines({ side, modules }: Matrix): Corner[][] {
+function outlines({ side, modules }: Matrix, style: DotStyle, offset: number): Corner[][] {
+  const [outer, inner] = style === 'rounded' ? [outerRadius, innerRadius] : [0, 0];
   const dark = (x: number, y: number): boolean =>
     x >= 0 && y >= 0 && x < side && y < side && modules[y * side + x] === 1;
   /** Whether an edge of an outline leaves corner (x, y) in this direction, with dark on its right. */
@@ -100,39 +63,29 @@ function outlines({ side, modules }: Matrix): Corner[][] {
   };
   // Every outline has an edge that runs right. Followed edges are marked at their left corner.
   const walked = new Uint8Array(side * (side + 1));
+  /** Follows one outline from its first corner, which is the upper left one and comes first. */
+  const walk = (startX: number, startY: number): Corner[] => {
+    const corners: Corner[] = [];
+    let [x, y, direction] = [startX, startY, right];
+    do {
+      if (direction === right) walked[y * side + x] = 1;
+      x += stepX[direction] ?? 0;
+      y += stepY[direction] ?? 0;
+      const turns = [(direction + 1) % 4, direction, (direction + 3) % 4];
+      const next = turns.find((turn) => isEdge(x, y, turn));
+      if (next === undefined) throw new Error('Cannot follow an outline: it ends, expected a loop');
+      if (next === direction) continue;
+      const radius = next === turns[0] ? outer : inner;
+      corners.push({ x: x + offset, y: y + offset, radius });
+      direction = next;
+    } while (x !== startX || y !== startY || direction !== right);
+    return [...corners.slice(-1), ...corners.slice(0, -1)];
+  };
   const found: Corner[][] = [];
   for (let y = 0; y <= side; y += 1) {
     for (let x = 0; x < side; x += 1) {
-      if (walked[y * side + x] === 1 || !isEdge(x, y, right)) continue;
-      found.push(walk({ x, y, side, isEdge, walked }));
+      if (walked[y * side + x] !== 1 && isEdge(x, y, right)) found.push(walk(x, y));
     }
   }
   return found;
-}
-
-/** Follows one outline from its first corner, which is the upper left one and comes first. */
-function walk(start: {
-  x: number;
-  y: number;
-  side: number;
-  isEdge: (x: number, y: number, direction: number) => boolean;
-  walked: Uint8Array;
-}): Corner[] {
-  const { side, isEdge, walked } = start;
-  const corners: Corner[] = [];
-  let { x, y } = start;
-  let direction = right;
-  do {
-    if (direction === right) walked[y * side + x] = 1;
-    x += stepX[direction] ?? 0;
-    y += stepY[direction] ?? 0;
-    const turns = [(direction + 1) % 4, direction, (direction + 3) % 4];
-    const next = turns.find((turn) => isEdge(x, y, turn));
-    if (next === undefined) throw new Error('Cannot follow an outline: it ends, expected a loop');
-    if (next === direction) continue;
-    corners.push({ x, y, from: direction, to: next });
-    direction = next;
-  } while (x !== start.x || y !== start.y || direction !== right);
-  const last = corners.pop();
-  return last === undefined ? corners : [last, ...corners];
 }

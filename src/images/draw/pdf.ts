@@ -5,7 +5,6 @@
 import { buffer } from 'node:stream/consumers';
 import { formatColour } from '../../model/design/colour.ts';
 import type { Paint } from '../design/style.ts';
-import { svgData } from './path.ts';
 import type { Picture } from './picture.ts';
 
 /** PDFKit needs some date. */
@@ -26,7 +25,7 @@ export async function writePdf(picture: Picture, size: number): Promise<Uint8Arr
   document.scale(size / side);
   if (background !== undefined) document.rect(0, 0, side, side).fill(formatColour(background));
   for (const { path, paint } of shapes) {
-    if (!path.isEmpty) document.path(svgData(path)).fill(fillOf(document, paint, picture));
+    document.path(path.data).fill(fillOf(document, paint, picture));
   }
   if (logo !== undefined) {
     const { x, y, width, height } = logo.at;

@@ -4,7 +4,7 @@
  */
 import { formatColour, type Rgb } from '../../model/design/colour.ts';
 import type { Paint } from '../design/style.ts';
-import { short, svgData } from './path.ts';
+import { short } from './path.ts';
 import type { Picture, PlacedLogo } from './picture.ts';
 
 /** The part of the plane that is shown: the picture, possibly with more background around it. */
@@ -30,9 +30,9 @@ export function writeSvg(picture: Picture, view: View): string {
     gradients.set(id, gradientOf(id, paint, picture));
     return `url(#${id})`;
   };
-  const shapes = picture.shapes
-    .filter(({ path }) => !path.isEmpty)
-    .map(({ path, paint }) => `<path fill="${fill(paint)}" d="${svgData(path)}"/>`);
+  const shapes = picture.shapes.map(
+    ({ path, paint }) => `<path fill="${fill(paint)}" d="${path.data}"/>`,
+  );
   const definitions =
     gradients.size === 0 ? '' : `<defs>${[...gradients.values()].join('')}</defs>`;
   return (
