@@ -9,8 +9,11 @@ import { ApiServer } from './api/api.ts';
 import type { ApiServices } from './api/services.ts';
 import { openBillingScheduler } from './billing/billing-scheduler.ts';
 import { CampaignScheduler, type Counting } from './campaigns/campaign-scheduler.ts';
-import { CodeRetention } from './codes/code-retention.ts';
-import { recordsLaterMs } from './codes/expired-numbers.ts';
+import {
+  CodeRetention,
+  type CodeRetentionOptions,
+  recordsLaterMs,
+} from './codes/code-retention.ts';
 import type { Codes } from './codes/codes.ts';
 import type { LinkRefresher } from './codes/links/link-refresher.ts';
 import { type Closers, openWithClosers } from './engine/closers.ts';
@@ -102,7 +105,7 @@ export const openServices = (options: ServicesOptions): Promise<Services> =>
     const scheduled = await startSchedulers(options, work, closers);
     const stopping = new Signal();
     const apiPort = await openApi(options, { ...work, ...scheduled, stopping }, closers);
-    const expiry = startExpiry(options, work, scheduled.retention);
+    const expiry = startExpiry(options, work);
     closers.push(async () => {
       options.engine.threads.beginStop();
       stopping.fire();
@@ -183,7 +186,8 @@ async function startSchedulers(
   add(watches).scheduler.start();
   add(new CampaignScheduler({ ...campaigns, counting, clock, log })).start();
   const laterMs = cluster === undefined ? 0 : recordsLaterMs;
-  const retention = add(startRetention(base, engine, laterMs));
+  const records = { memberships: codes.memberships, laterMs };
+  add(startRetention(base, threads, records));
   // Without a mail server, digests wait.
   if (mail !== undefined) {
     const { digests, digestNumbers: numbers } = reports;
@@ -191,7 +195,7 @@ async function startSchedulers(
     const send = (email: Parameters<typeof mail.digest>[0]) => mail.digest(email);
     add(new DigestScheduler({ digests, numbers, send, publicUrl, clock, log })).start();
   }
-  return { watches, retention };
+  return { watches };
 }
 
 /** False if scans are not answered or not counted: a watch ignores such an hour. */
@@ -200,18 +204,17 @@ function isCounting({ folder, redirects, shards }: EngineThreads): boolean {
   return checks.every(({ problem }) => problem() === undefined);
 }
 
-/** Removes the numbers of codes some time after their deletion. */
-function startRetention(
+/** Removes deleted codes: their numbers from the store of this machine, and the `records`. */
+export function startRetention(
   { management: store, clock, log }: Base,
-  { codes: { memberships }, threads: { shards } }: Engine,
-  laterMs: number,
-): { tick(): void; close(): Promise<void> } {
+  { shards }: EngineThreads,
+  records?: CodeRetentionOptions['records'],
+): { close(): Promise<void> } {
   const removeNumbers = (expired: Parameters<typeof shards.expire>[0]) => shards.expire(expired);
-  const retention = new CodeRetention({ store, memberships, clock, removeNumbers, laterMs, log });
+  const retention = new CodeRetention({ store, records, clock, removeNumbers, log });
   const stopListening = shards.onExpired((codeNos) => retention.numbersRemoved(codeNos));
-  retention.tick();
+  retention.start();
   return {
-    tick: () => retention.tick(),
     close: async () => {
       stopListening();
       await retention.close();
@@ -258,7 +261,6 @@ async function openApi(
 function startExpiry(
   { base: { outbox, log }, engine: { links, codes } }: ServicesOptions,
   { workspaces, webhooks, campaigns }: Work,
-  retention: { tick(): void },
 ): Ticker {
   const expiry = new Ticker({
     everyMs: expireMs,
@@ -268,7 +270,6 @@ function startExpiry(
     run: async () => {
       links.free();
       codes.links.publishPending();
-      retention.tick();
       await Promise.all([
         outbox.expire(webhooks.deliveredEvent),
         workspaces.expire(),

@@ -4,11 +4,13 @@
  *   deleted_codes: due --ask--> shards remove its numbers (scans/code-expiry.ts)
  *                      --numbersRemoved--> its records go --> ask for the next
  *
- * The entry in deleted_codes goes last, with the records, and nothing else is remembered: a code that is
- * still in it is asked for again at the next tick, whichever thread or process died in between. Removing
- * twice removes nothing. Only its short code stays for ever: taken, answered 410, never given out again.
+ * The entry in deleted_codes goes last, with the records. Only the memory of the process knows how far the shards are: after a
+ * restart they are asked again for each code that has an entry. Removing twice removes nothing. The short code stays for ever:
+ * taken, answered 410, never given out again.
  *
- * In a cluster each core removes the numbers from its own store (expired-numbers.ts), and the leader the records, later.
+ * In a cluster each core removes the numbers from its own store, and the leader the records, `recordsLaterMs` later. A core
+ * that was away for less finds everything there when it is back; one that was away for longer has missed so much of the log
+ * that it takes the data of another core.
  */
 import type { Clock } from '../model/clock.ts';
 import type { ExpiredCode } from '../model/code.ts';
@@ -16,102 +18,134 @@ import { dayMs } from '../model/day.ts';
 import { packedField } from '../store/management/code-codec.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { Ticker } from '../telemetry/ticker.ts';
 import type { Memberships } from './memberships.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
 /** Analytics of a deleted code answer this long (specification, section 3). */
 export const deletedRetentionMs = 90 * dayMs;
+/** Twice as long as a core may be away and go on with the log. */
+export const recordsLaterMs = 14 * dayMs;
+const tickMs = 30_000;
 /** Codes asked for at a time: removing their records is about 5 ms of the control thread. */
 const batchMax = 200;
 /** Days of conversions one transaction removes: some ms of the writer's time. */
 const conversionDaysMax = 2_000;
 
+/** A key of deleted_codes. */
+type DeletedKey = [deletedAtMs: number, codeNo: CodeNo];
+
 export interface CodeRetentionOptions {
   readonly store: Management;
-  readonly memberships: Memberships;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now'>;
   /** Asks the shards; `numbersRemoved` is the answer. */
   readonly removeNumbers: (codes: readonly ExpiredCode[]) => void;
-  /** Records go this long after the 90 days: 0 on a machine alone. */
-  readonly laterMs: number;
+  /** Absent on a core that does not lead: its records stay. */
+  readonly records?:
+    | {
+        readonly memberships: Memberships;
+        /** They go this long after the 90 days: 0 on a machine alone. */
+        readonly laterMs: number;
+      }
+    | undefined;
   readonly log: Logger;
 }
 
 export class CodeRetention {
   readonly #options: CodeRetentionOptions;
-  #removing: Promise<void> = Promise.resolve();
-  #isClosed = false;
+  readonly #ticker: Ticker;
+  /** Numbers are removed before this key. */
+  #position: DeletedKey = [0, 0];
+  /** What is asked for: at its end the position moves to `end`. */
+  #batch: { readonly end: DeletedKey; readonly left: Map<CodeNo, ExpiredCode> } | undefined;
 
   constructor(options: CodeRetentionOptions) {
     this.#options = options;
+    this.#ticker = new Ticker({
+      everyMs: tickMs,
+      log: options.log,
+      failed: 'removing expired codes failed, retrying',
+      resumed: 'removing expired codes resumed',
+      run: () => this.tick(),
+    });
   }
 
-  /** Looks for what is due. Every 30 s, and whenever something was removed. */
-  tick(): void {
-    if (this.#isClosed) return;
-    const due = this.#due();
-    if (due.length > 0) this.#options.removeNumbers(due);
+  start(): void {
+    void this.#ticker.runNow();
+  }
+
+  /** Resolves when no removal is in progress. */
+  close(): Promise<void> {
+    return this.#ticker.close();
   }
 
   /** The shards have removed the numbers of these. */
   numbersRemoved(codeNos: readonly CodeNo[]): void {
-    this.#removing = this.#removeAll(this.#removing, codeNos);
+    if (this.#batch === undefined) return;
+    for (const codeNo of codeNos) this.#batch.left.delete(codeNo);
+    if (this.#batch.left.size === 0) void this.#ticker.runNow();
   }
 
-  /** Resolves when no removal is in progress. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#removing;
+  /** Asks for what is due, again for what was not answered. @throws Failure storage_full */
+  async tick(): Promise<void> {
+    if (this.#batch?.left.size === 0) {
+      this.#position = this.#batch.end;
+      this.#batch = undefined;
+    }
+    await this.#removeRecords();
+    this.#batch ??= this.#due();
+    if (this.#batch !== undefined) this.#options.removeNumbers([...this.#batch.left.values()]);
   }
 
-  /** What was deleted until then is due. */
-  get #dueMs(): number {
-    const { clock, laterMs } = this.#options;
-    return clock.now() - deletedRetentionMs - laterMs;
-  }
-
-  /** Codes whose time is over, oldest first. */
-  #due(): ExpiredCode[] {
-    const { store } = this.#options;
-    const end: [number, number] = [this.#dueMs + 1, 0];
-    const due: ExpiredCode[] = [];
-    for (const [, codeNo] of store.deletedCodes.keys({ end, limit: batchMax })) {
+  /** The next codes whose time is over, oldest first. */
+  #due() {
+    const { store, clock } = this.#options;
+    const end: DeletedKey = [clock.now() - deletedRetentionMs + 1, 0];
+    const keys = [...store.deletedCodes.keys({ start: this.#position, end, limit: batchMax })];
+    const last = keys.at(-1);
+    if (last === undefined) return undefined;
+    const left = new Map<CodeNo, ExpiredCode>();
+    for (const [, codeNo] of keys) {
       // What is damaged stays until it is restored.
       const packed = store.codes.get(codeNo, () => undefined);
-      if (packed !== undefined) due.push({ codeNo, workspaceNo: packed[packedField.workspaceNo] });
+      if (packed === undefined) continue;
+      left.set(codeNo, { codeNo, workspaceNo: packed[packedField.workspaceNo] });
     }
-    return due;
+    return { end: after(last), left };
   }
 
-  async #removeAll(before: Promise<void>, codeNos: readonly CodeNo[]): Promise<void> {
-    await before;
-    try {
-      for (let at = 0; at < codeNos.length && !this.#isClosed; at += batchMax) {
-        await this.#remove(codeNos.slice(at, at + batchMax));
-      }
-      this.tick();
-    } catch (err) {
-      this.#options.log.error({ err }, 'removing expired codes failed, retrying');
+  /** Of codes whose numbers are gone. */
+  async #removeRecords(): Promise<void> {
+    const { store, clock, records } = this.#options;
+    if (records === undefined) return;
+    const dueMs = clock.now() - deletedRetentionMs - records.laterMs;
+    const end: DeletedKey = this.#position[0] > dueMs ? [dueMs + 1, 0] : this.#position;
+    let start: DeletedKey = [0, 0];
+    for (;;) {
+      const keys = [...store.deletedCodes.keys({ start, end, limit: batchMax })];
+      if (keys.length === 0) return;
+      start = await store.environment.transaction(() => this.#remove(keys, records.memberships));
     }
   }
 
-  /** One transaction; what does not fit into it stays due. */
-  async #remove(codeNos: readonly CodeNo[]): Promise<void> {
-    await this.#options.store.environment.transaction(() => {
-      let daysLeft = conversionDaysMax;
-      for (const codeNo of codeNos) {
-        // Others ask the shards, too, and earlier.
-        if (!this.#isDue(codeNo)) continue;
-        daysLeft -= this.#removeConversions(codeNo, daysLeft);
-        if (daysLeft <= 0) return;
-        this.#removeRecord(codeNo);
-      }
-    });
-  }
-
-  #isDue(codeNo: CodeNo): boolean {
-    const packed = this.#options.store.codes.get(codeNo, () => undefined);
-    return packed === undefined || (packed[packedField.deletedAtMs] ?? 0) <= this.#dueMs;
+  /** One transaction. @returns where to continue */
+  #remove(keys: readonly DeletedKey[], memberships: Memberships): DeletedKey {
+    const { store } = this.#options;
+    let position: DeletedKey = [0, 0];
+    let daysLeft = conversionDaysMax;
+    for (const key of keys) {
+      position = after(key);
+      const [, codeNo] = key;
+      const packed = store.codes.get(codeNo, () => undefined);
+      if (packed === undefined) continue;
+      daysLeft -= this.#removeConversions(codeNo, daysLeft);
+      if (daysLeft <= 0) return key;
+      memberships.removeCode(codeNo);
+      store.codes.remove(codeNo);
+      store.codeIds.remove(packed[packedField.id]);
+      store.deletedCodes.remove(key);
+    }
+    return position;
   }
 
   #removeConversions(codeNo: CodeNo, limit: number): number {
@@ -120,17 +154,6 @@ export class CodeRetention {
     for (const key of days) conversionDays.remove(key);
     return days.length;
   }
-
-  #removeRecord(codeNo: CodeNo): void {
-    const { store, memberships } = this.#options;
-    const packed = store.codes.get(codeNo, () => undefined);
-    if (packed === undefined) return;
-    const [id] = packed;
-    const deletedAtMs = packed[packedField.deletedAtMs];
-    if (deletedAtMs === null) throw new Error(`Cannot remove code ${codeNo}: it is not deleted`);
-    memberships.removeCode(codeNo);
-    store.codes.remove(codeNo);
-    store.codeIds.remove(id);
-    store.deletedCodes.remove([deletedAtMs, codeNo]);
-  }
 }
+
+const after = ([deletedAtMs, codeNo]: DeletedKey): DeletedKey => [deletedAtMs, codeNo + 1];

@@ -46,7 +46,7 @@ async function setUp() {
   const asked: ExpiredCode[] = [];
   const retention = new CodeRetention({
     store,
-    memberships: fixture.codes.memberships,
+    records: { memberships: fixture.codes.memberships, laterMs: 0 },
     clock: fixture.clock,
     removeNumbers: (expired) => {
       asked.push(...expired);
@@ -54,7 +54,6 @@ async function setUp() {
         shard.expiry.add(expired.filter(({ codeNo }) => ownerOf(engine, codeNo) === index));
       }
     },
-    laterMs: 0,
     log: createLog('debug', { write: () => undefined }),
   });
   return { fixture, engine, retention, asked, deleted, kept };
@@ -156,13 +155,13 @@ describe('retention', () => {
     expect(full.days).toBe(59);
     expect(full.chunks).toBeGreaterThan(16);
     fixture.clock.move(90 * dayMs - 1);
-    retention.tick();
+    await retention.tick();
     expect(it.asked).toEqual([]);
     expect(fixture.codes.findKept(1, deleted.id)).toBeDefined();
     fixture.clock.move(1);
     expect(fixture.codes.findKept(1, deleted.id)).toBeUndefined();
     engine.nowMs = fixture.clock.now();
-    retention.tick();
+    await retention.tick();
     await work(it, 20);
     await retention.close();
     expect(numbersOf(it, deleted.no)).toEqual({ summaries: 0, days: 0, months: 0, chunks: 0 });
@@ -185,7 +184,7 @@ describe('retention', () => {
     const before = await totalsOf(engine, kept);
     fixture.clock.move(90 * dayMs);
     engine.nowMs = fixture.clock.now();
-    retention.tick();
+    await retention.tick();
     const owner = ownerOf(engine, deleted.no);
     engine.failAfter = 0;
     engine.cycle(owner);
@@ -199,7 +198,7 @@ describe('retention', () => {
     engine.startShards(3);
     await work(it, 3);
     expect(fixture.store.codes.has(deleted.no)).toBe(true);
-    retention.tick();
+    await retention.tick();
     await work(it, 10);
     await retention.close();
     expect(numbersOf(it, deleted.no)).toEqual({ summaries: 0, days: 0, months: 0, chunks: 0 });

@@ -1,11 +1,10 @@
 /** The work of every core on its own store of scans, leading or not. A single machine leaves it to the services, or out. */
 import { storeIdOf } from '../../cluster/scans/received-positions.ts';
-import { ExpiredNumbers } from '../../codes/expired-numbers.ts';
 import { closeAll, type Closers } from '../../engine/closers.ts';
 import type { Base } from '../../modules.ts';
 import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
-import type { Engine } from '../../services.ts';
+import { type Engine, startRetention } from '../../services.ts';
 import { BlockMarks } from './block-marks.ts';
 
 export interface CoreScansOptions {
@@ -34,20 +33,11 @@ export class CoreScans {
     return this.#marks.places;
   }
 
-  start({ threads: { shards } }: Engine): void {
-    const { base, scans } = this.#options;
+  start({ threads }: Engine): void {
     this.#marks.start();
-    const numbers = new ExpiredNumbers({
-      ...base,
-      store: base.management,
-      scans,
-      removeNumbers: (codes) => shards.expire(codes),
-    });
-    const stopListening = shards.onExpired((codeNos) => numbers.numbersRemoved(codeNos));
-    numbers.start();
+    const retention = startRetention(this.#options.base, threads);
     this.#closers.push(
-      stopListening,
-      () => numbers.close(),
+      () => retention.close(),
       () => this.#marks.close(),
     );
   }
