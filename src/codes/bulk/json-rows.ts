@@ -30,40 +30,33 @@ const closeBrace = 0x7d;
 
 const isSpace = (byte: number): boolean =>
   byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09;
-const byteOrderMark: readonly number[] = [0xef, 0xbb, 0xbf];
 
-/** The bytes of one row, collected over pieces. */
+/** The bytes of one row, collected over pieces; white space before it is left out. */
 class RowBytes {
-  #options: Uint8Array[] = [];
+  #parts: Uint8Array[] = [];
   #length = 0;
-  #isBlank = true;
-  line = 1;
+  #line = 1;
 
   get isBlank(): boolean {
-    return this.#isBlank;
+    return this.#length === 0;
   }
 
+  /** @param line of the row, if it begins in this part */
   take(part: Uint8Array, line: number): void {
-    if (part.byteLength === 0) return;
-    if (this.#isBlank) {
-      const start = part.findIndex((byte) => !isSpace(byte));
-      if (start < 0) return;
-      this.#isBlank = false;
-      this.line = line;
+    if (this.isBlank) {
+      if (part.every(isSpace)) return;
+      this.#line = line;
     }
     this.#length += part.byteLength;
     // A copy: the piece is its source's to use again. Beyond the bound only the length counts.
-    if (this.#length <= rowBytesMax) this.#options.push(Uint8Array.from(part));
-    else this.#options = [];
+    if (this.#length <= rowBytesMax) this.#parts.push(Uint8Array.from(part));
   }
 
   end(): JsonRow {
-    const { line } = this;
-    const bytes = this.#length > rowBytesMax ? tooLong() : Buffer.concat(this.#options);
-    this.#options = [];
+    const bytes = this.#length > rowBytesMax ? tooLong() : Buffer.concat(this.#parts);
+    this.#parts = [];
     this.#length = 0;
-    this.#isBlank = true;
-    return { bytes, line };
+    return { bytes, line: this.#line };
   }
 }
 
@@ -85,122 +78,73 @@ export async function* ndjsonRows(pieces: AsyncIterable<Uint8Array>): AsyncGener
   if (!row.isBlank) yield row.end();
 }
 
-/** Position of a byte relative to the list. */
-type Place = 'before' | 'inside' | 'after';
-
 /** The elements of the list that the whole text is. @throws Failure invalid_json, validation_failed */
 export async function* listRows(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<JsonRow> {
-  const list = new ListScan();
-  for await (const piece of withoutMark(pieces)) yield* list.scan(piece);
-  list.end();
-}
-
-class ListScan {
-  readonly #row = new RowBytes();
-  #place: Place = 'before';
-  #depth = 0;
-  #isInString = false;
-  #isEscaped = false;
-  #hasRows = false;
-  #line = 1;
-
-  /** Rows that end in this piece. */
-  *scan(piece: Uint8Array): Generator<JsonRow> {
+  const row = new RowBytes();
+  let place: 'before' | 'inside' | 'after' = 'before';
+  let [depth, line, rowLine] = [0, 1, 1];
+  let [isInString, isEscaped, hasRows] = [false, false, false];
+  for await (const piece of withoutMark(pieces)) {
+    // Of the row in this piece.
     let start = 0;
-    let startLine = this.#line;
     for (let at = 0; at < piece.byteLength; at += 1) {
       const byte = piece[at] ?? 0;
-      if (byte === newline) this.#line += 1;
-      if (this.#isInString) {
-        this.#string(byte);
-      } else if (this.#place !== 'inside') {
-        this.#outside(byte);
+      const isFirst = start === at && row.isBlank;
+      if (byte === newline) line += 1;
+      if (isInString) {
+        isInString = isEscaped || byte !== quote;
+        isEscaped = !isEscaped && byte === backslash;
+      } else if (isSpace(byte)) {
+        if (isFirst) start = at + 1;
+      } else if (place !== 'inside') {
+        assertOpens(byte, place);
+        place = 'inside';
         start = at + 1;
-        startLine = this.#line;
-      } else if (this.#depth === 0 && (byte === comma || byte === closeBracket)) {
-        this.#row.take(piece.subarray(start, at), startLine);
-        const row = this.#endRow(byte);
-        if (row !== undefined) yield row;
-        start = at + 1;
-        startLine = this.#line;
-      } else {
-        this.#step(byte);
-        if (this.#row.isBlank && isSpace(byte) && blankSince(piece, start, at)) {
-          start = at + 1;
-          startLine = this.#line;
+      } else if (depth === 0 && (byte === comma || byte === closeBracket)) {
+        row.take(piece.subarray(start, at), rowLine);
+        if (row.isBlank && (byte === comma || hasRows)) {
+          throw unreadable('a row of the list is missing between its commas');
         }
+        if (!row.isBlank) yield row.end();
+        hasRows = true;
+        if (byte === closeBracket) place = 'after';
+        start = at + 1;
+      } else {
+        if (isFirst) rowLine = line;
+        if (byte === quote) isInString = true;
+        else if (byte === openBrace || byte === openBracket) depth += 1;
+        else if (byte === closeBrace || byte === closeBracket) depth -= 1;
+        if (depth < 0) throw unreadable('a bracket closes what is not open');
       }
     }
-    if (this.#place === 'inside') this.#row.take(piece.subarray(start), startLine);
+    if (place === 'inside') row.take(piece.subarray(start), rowLine);
   }
-
-  end(): void {
-    if (this.#place === 'before') throw unreadable('it is empty, expected a list');
-    if (this.#place === 'inside')
-      throw unreadable('it ends too early, expected the end of the list');
-  }
-
-  #outside(byte: number): void {
-    if (isSpace(byte)) return;
-    if (this.#place === 'after') throw unreadable('something follows the end of the list');
-    if (byte !== openBracket) {
-      const message = 'Expected a list of codes';
-      throw new Failure('validation_failed', 'Cannot read the body: it is not a list', {
-        faults: [{ path: '', code: 'wrong_type', message }],
-      });
-    }
-    this.#place = 'inside';
-  }
-
-  #endRow(byte: number): JsonRow | undefined {
-    if (byte === closeBracket) this.#place = 'after';
-    if (this.#row.isBlank) {
-      if (byte === closeBracket && !this.#hasRows) return undefined;
-      throw unreadable('a row of the list is missing between its commas');
-    }
-    this.#hasRows = true;
-    return this.#row.end();
-  }
-
-  #string(byte: number): void {
-    if (this.#isEscaped) this.#isEscaped = false;
-    else if (byte === backslash) this.#isEscaped = true;
-    else if (byte === quote) this.#isInString = false;
-  }
-
-  #step(byte: number): void {
-    if (byte === quote) this.#isInString = true;
-    else if (byte === openBrace || byte === openBracket) this.#depth += 1;
-    else if (byte === closeBrace || byte === closeBracket) this.#depth -= 1;
-    if (this.#depth < 0) throw unreadable('a bracket closes what is not open');
-  }
+  if (place === 'before') throw unreadable('it is empty, expected a list');
+  if (place === 'inside') throw unreadable('it ends too early, expected the end of the list');
 }
 
-function blankSince(piece: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (!isSpace(piece[at] ?? 0)) return false;
-  return true;
+/** @param place of the byte, which is no white space and not inside the list */
+function assertOpens(byte: number, place: 'before' | 'after'): void {
+  if (place === 'after') throw unreadable('something follows the end of the list');
+  if (byte === openBracket) return;
+  const message = 'Expected a list of codes';
+  throw new Failure('validation_failed', 'Cannot read the body: it is not a list', {
+    faults: [{ path: '', code: 'wrong_type', message }],
+  });
 }
 
-/** A byte order mark at the very start is no part of the text. */
+/** A byte order mark at the very start is no part of the text; pieces may end within it. */
 async function* withoutMark(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let head: Uint8Array | undefined = new Uint8Array(0);
+  let mark = [0xef, 0xbb, 0xbf];
   for await (const piece of pieces) {
-    if (head === undefined) {
-      yield piece;
-      continue;
+    let start = 0;
+    while (mark.length > 0 && start < piece.byteLength) {
+      const isNext = piece[start] === mark[0];
+      mark = isNext ? mark.slice(1) : [];
+      if (isNext) start += 1;
     }
-    head = Buffer.concat([head, piece]);
-    if (head.byteLength < byteOrderMark.length) continue;
-    yield afterMark(head);
-    head = undefined;
+    yield piece.subarray(start);
   }
-  if (head !== undefined && head.byteLength > 0) yield afterMark(head);
-}
-
-function afterMark(head: Uint8Array): Uint8Array {
-  return byteOrderMark.every((byte, at) => head[at] === byte)
-    ? head.subarray(byteOrderMark.length)
-    : head;
 }
 
 function tooLong(): Failure {
