@@ -36,7 +36,7 @@ import type { CodeRouting } from './routing/code-routing.ts';
 import { contentFaults } from './rules.ts';
 import { type CheckedTarget, isFaults, validateTarget } from './targets.ts';
 import { spelledTags } from './tags.ts';
-import { moveTerms, TermCounts } from './search/terms.ts';
+import { moveTerms } from './search/terms.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /**
@@ -152,7 +152,7 @@ export class CodeCreation {
   }
 
   /** Inside a transaction. @throws Failure slug_taken, external_id_taken, before it has written anything */
-  insert(actor: Actor, prepared: PreparedDraft, counts?: TermCounts): QrCodeRecord {
+  insert(actor: Actor, prepared: PreparedDraft): QrCodeRecord {
     const { slug, wanted, campaign } = prepared;
     const { campaignIds, ...fields } = prepared.fields;
     const { store, ids, clock, outbox } = this.#options;
@@ -176,7 +176,7 @@ export class CodeCreation {
     store.codes.put(created.no, packCode(created));
     store.codeIds.put(created.id, created.no);
     if (shortCode !== undefined) store.shortCodes.put(foldShortCode(shortCode), created.no);
-    moveTerms(store, undefined, created, counts);
+    moveTerms(store, undefined, created);
     this.#memberships.move(created, [], campaigns);
     this.#links.write(created);
     const { id, type, target, dynamic, createdBy } = created;
@@ -189,19 +189,16 @@ export class CodeCreation {
 
   /** Many in one transaction: each succeeds or fails by itself; a failure stays one. */
   insertMany(actor: Actor, drafts: ReadonlyArray<PreparedDraft | Failure>): CreateOutcome[] {
-    const counts = new TermCounts(this.#options.store);
-    const made = drafts.map((draft) => {
+    return drafts.map((draft) => {
       if (draft instanceof Failure) return draft;
       try {
-        return this.insert(actor, draft, counts);
+        return this.insert(actor, draft);
       } catch (error) {
         // Damage may be found after the first write: the whole transaction is undone.
         if (error instanceof Failure && !isDamage(error)) return error;
         throw error;
       }
     });
-    counts.write();
-    return made;
   }
 
   /** The design to store; one that the code already has was checked before. */

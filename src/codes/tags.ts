@@ -33,7 +33,7 @@ export function spelledTags(
     if (mine.includes(tag)) return tag;
     const key = tagKey(tag);
     const isOnlyMine =
-      keysOfMine.has(key) && termCount(store, workspaceNo, { kind: 'tag', text: key }) === 1;
+      keysOfMine.has(key) && termCount(store, workspaceNo, { kind: 'tag', text: key }, 2) === 1;
     return isOnlyMine ? tag : (store.tagSpellings.get([workspaceNo, key], () => undefined) ?? tag);
   });
 }

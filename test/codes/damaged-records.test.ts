@@ -27,10 +27,10 @@ const tables = [
   'codes',
   'events',
   'links',
+  'list_versions',
   'meta',
   'short_codes',
   'tag_spellings',
-  'term_counts',
 ];
 const codeCount = 36;
 const deletedNo = 5;

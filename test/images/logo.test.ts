@@ -8,7 +8,7 @@ import { cleanLogo } from '../../src/images/logo/logo.ts';
 import { Logos } from '../../src/images/logo/logos.ts';
 import { localTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { termCountKey } from '../../src/store/management/code-keys.ts';
+import { termKey } from '../../src/store/management/code-keys.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
@@ -220,7 +220,8 @@ describe('Logos', () => {
     const oldest = await logos.store(1, picture(1));
     const names = Array.from({ length: 198 }, (_none, at) => `${at}`.padStart(32, '0'));
     await store.environment.transaction(() => {
-      store.termCounts.put(termCountKey(1, { kind: 'logo', text: used.id }), 1);
+      const position = { createdAtMs: 1, no: 1 };
+      store.codeTerms.put(termKey(1, { kind: 'logo', text: used.id }, position), 1);
       for (const name of names) {
         const createdAtMs = clock.now() + 1;
         store.logos.logos.put([1, name], { width: 1, height: 1, bytes: 1, createdAtMs });

@@ -8,19 +8,15 @@
 import type { CodeType, QrCodeRecord } from '../../model/code.ts';
 import type { Management } from '../../store/management/management.ts';
 import {
-  endOf,
   type ListPosition,
-  termCountKey,
   termKey,
+  termRange,
   type Term,
 } from '../../store/management/code-keys.ts';
 import { tagKey } from '../../model/fold.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
 export const allCodes: Term = { kind: 'all', text: '' };
-/** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */
-export const listVersion: Term = { kind: 'version', text: '' };
-
 /** No list has been counted under it. */
 const versionAfterDamage = 2 ** 40;
 
@@ -48,15 +44,12 @@ export function formTerm(
 /**
  * Brings the index from what `before` had to what `after` has. Inside a transaction.
  * @param before undefined for a new code @param after undefined for a deleted one
- * @param counts of many moves in one transaction: theirs to write, once, after the last
  */
 export function moveTerms(
   store: Management,
   before: QrCodeRecord | undefined,
   after: QrCodeRecord | undefined,
-  counts?: TermCounts,
 ): void {
-  const sums = counts ?? new TermCounts(store);
   const code = after ?? before;
   if (code === undefined) throw new Error('Cannot index nothing: expected a code before or after');
   const old = new Map((before === undefined ? [] : termsOf(before)).map((t) => [termName(t), t]));
@@ -64,12 +57,14 @@ export function moveTerms(
   for (const [name, term] of fresh) {
     if (old.has(name)) continue;
     store.codeTerms.put(termKey(code.workspaceNo, term, code), 1);
-    sums.add(code.workspaceNo, term, 1);
   }
   for (const [name, term] of old) {
     if (fresh.has(name)) continue;
     store.codeTerms.remove(termKey(code.workspaceNo, term, code));
-    sums.add(code.workspaceNo, term, -1);
+    // The next one to write the tag spells it.
+    if (term.kind === 'tag' && termCount(store, code.workspaceNo, term, 1) === 0) {
+      store.tagSpellings.remove([code.workspaceNo, term.text]);
+    }
   }
   if (before?.externalId !== after?.externalId) {
     const { externalIds } = store;
@@ -77,8 +72,7 @@ export function moveTerms(
     if (after?.externalId) externalIds.put([code.workspaceNo, after.externalId], code.no);
   }
   if (after !== undefined) keepSpellings(store, after, before?.tags ?? []);
-  sums.add(code.workspaceNo, listVersion, 1);
-  if (counts === undefined) sums.write();
+  raiseVersion(store, code.workspaceNo);
 }
 
 /** Of tags that are new to the workspace, or respelled (codes/tags.ts). */
@@ -106,64 +100,30 @@ export function indexCampaign(
   const term: Term = { kind: 'campaign', text: id };
   for (const code of joined) store.codeTerms.put(termKey(workspaceNo, term, code), 1);
   for (const code of left) store.codeTerms.remove(termKey(workspaceNo, term, code));
-  const counts = new TermCounts(store);
-  counts.add(workspaceNo, term, joined.length - left.length);
-  counts.add(workspaceNo, listVersion, 1);
-  counts.write();
+  raiseVersion(store, workspaceNo);
 }
 
-/** Live codes of a workspace that have the term; a count that is damaged is counted again, 35 ns a code. */
-export function termCount(store: Management, workspaceNo: WorkspaceNo, term: Term): number {
-  const recount = (): number => countTerm(store, workspaceNo, term);
-  return store.termCounts.get(termCountKey(workspaceNo, term), recount) ?? 0;
+/** Live codes of a workspace that have the term, 35 ns each. @param limit stops there */
+export function termCount(
+  store: Management,
+  workspaceNo: WorkspaceNo,
+  term: Term,
+  limit?: number,
+): number {
+  const range = termRange(workspaceNo, term);
+  if (limit === undefined) return store.codeTerms.count(range);
+  return [...store.codeTerms.keys({ ...range, limit })].length;
 }
 
-function countTerm(store: Management, workspaceNo: WorkspaceNo, term: Term): number {
-  if (term.kind === 'version') return versionAfterDamage;
-  const start = termKey(workspaceNo, term, { createdAtMs: 0, no: 0 });
-  const end = termKey(workspaceNo, term, endOf(Number.MAX_SAFE_INTEGER));
-  return store.codeTerms.count({ start, end });
+/** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */
+export function listVersion(store: Management, workspaceNo: WorkspaceNo): number {
+  return store.listVersions.get(workspaceNo, () => versionAfterDamage) ?? 0;
+}
+
+function raiseVersion(store: Management, workspaceNo: WorkspaceNo): void {
+  store.listVersions.put(workspaceNo, listVersion(store, workspaceNo) + 1);
 }
 
 function termName(term: Term): string {
   return `${term.kind}:${term.text}`;
-}
-
-interface CountChange {
-  readonly workspaceNo: WorkspaceNo;
-  readonly term: Term;
-  change: number;
-}
-
-/** Changes of counts, added up before they are written: many codes of a batch have the same terms. */
-export class TermCounts {
-  readonly #store: Management;
-  readonly #changes = new Map<string, CountChange>();
-
-  constructor(store: Management) {
-    this.#store = store;
-  }
-
-  add(workspaceNo: WorkspaceNo, term: Term, change: number): void {
-    const name = `${workspaceNo}:${termName(term)}`;
-    const known = this.#changes.get(name);
-    if (known !== undefined) known.change += change;
-    else this.#changes.set(name, { workspaceNo, term, change });
-  }
-
-  /** Inside the transaction of the moves. */
-  write(): void {
-    const { termCounts, tagSpellings } = this.#store;
-    for (const { workspaceNo, term, change } of this.#changes.values()) {
-      const key = termCountKey(workspaceNo, term);
-      // The index has the change already.
-      const recount = (): number => countTerm(this.#store, workspaceNo, term) - change;
-      const count = (termCounts.get(key, recount) ?? 0) + change;
-      if (count > 0) termCounts.put(key, count);
-      else termCounts.remove(key);
-      // The next one to write it spells it.
-      if (count <= 0 && term.kind === 'tag') tagSpellings.remove([workspaceNo, term.text]);
-    }
-    this.#changes.clear();
-  }
 }

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../model/clock.ts';
 import { dayMs } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
-import { termCountKey } from '../../store/management/code-keys.ts';
+import { termRange } from '../../store/management/code-keys.ts';
 import type { StoredLogo } from '../../store/management/product-tables.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { LogoMediaType } from '../formats.ts';
@@ -155,8 +155,8 @@ export class Logos {
   }
 
   #uses(workspaceNo: WorkspaceNo, name: string): number {
-    const key = termCountKey(workspaceNo, { kind: 'logo', text: `logo:${name}` });
-    return this.#options.store.termCounts.get(key) ?? 0;
+    const range = termRange(workspaceNo, { kind: 'logo', text: `logo:${name}` });
+    return this.#options.store.codeTerms.count(range);
   }
 
   #view(workspaceNo: WorkspaceNo, name: string, stored: StoredLogo): Logo {

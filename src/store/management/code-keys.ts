@@ -3,7 +3,6 @@
  * order:
  *
  *   code_terms   | workspaceNo u32 | kind u8 | length u8 | text | createdAtMs u48 | codeNo u32 |
- *   term_counts  | workspaceNo u32 | kind u8 | length u8 | text |
  *
  * All numbers are big-endian, so the byte order is workspace, term, time, number. The length before the text keeps
  * one term from being a prefix of another.
@@ -11,7 +10,7 @@
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Stored in the data: never change them. */
-const kindBytes = { all: 1, form: 2, tag: 3, campaign: 4, version: 5, logo: 6 } as const;
+const kindBytes = { all: 1, form: 2, tag: 3, campaign: 4, logo: 6 } as const;
 type TermKind = keyof typeof kindBytes;
 
 export interface Term {
@@ -31,16 +30,29 @@ const textBytesMax = 255;
 const timeMsMax = 2 ** 48 - 1;
 const numberMax = 2 ** 32 - 1;
 
-export function termCountKey(workspaceNo: WorkspaceNo, term: Term): Buffer {
-  return termBuffer(workspaceNo, term, 0);
-}
-
 export function termKey(workspaceNo: WorkspaceNo, term: Term, position: ListPosition): Buffer {
-  const key = termBuffer(workspaceNo, term, positionBytes);
-  const at = key.length - positionBytes;
+  const textBytes = Buffer.byteLength(term.text);
+  if (textBytes > textBytesMax) {
+    throw new Error(`Cannot make a key: term of ${textBytes} bytes, expected ${textBytesMax}`);
+  }
+  const at = headBytes + textBytes;
+  const key = Buffer.allocUnsafe(at + positionBytes);
+  key.writeUInt32BE(workspaceNo, 0);
+  key[4] = kindBytes[term.kind];
+  key[5] = textBytes;
+  key.write(term.text, headBytes);
   key.writeUIntBE(Math.min(Math.max(0, position.createdAtMs), timeMsMax), at, 6);
   key.writeUInt32BE(position.no, at + 6);
   return key;
+}
+
+/** The keys of all codes of a workspace that have the term. */
+export function termRange(
+  workspaceNo: WorkspaceNo,
+  term: Term,
+): { readonly start: Buffer; readonly end: Buffer } {
+  const key = (position: ListPosition): Buffer => termKey(workspaceNo, term, position);
+  return { start: key({ createdAtMs: 0, no: 0 }), end: key(endOf(timeMsMax)) };
 }
 
 export function positionOf(key: Uint8Array): ListPosition {
@@ -66,17 +78,4 @@ export function isEarlier(one: ListPosition, other: ListPosition): boolean {
 /** The newest position of a millisecond. */
 export function endOf(timeMs: number): ListPosition {
   return { createdAtMs: Math.min(timeMs, timeMsMax), no: numberMax };
-}
-
-function termBuffer(workspaceNo: WorkspaceNo, term: Term, tailBytes: number): Buffer {
-  const textBytes = Buffer.byteLength(term.text);
-  if (textBytes > textBytesMax) {
-    throw new Error(`Cannot make a key: term of ${textBytes} bytes, expected ${textBytesMax}`);
-  }
-  const key = Buffer.allocUnsafe(headBytes + textBytes + tailBytes);
-  key.writeUInt32BE(workspaceNo, 0);
-  key[4] = kindBytes[term.kind];
-  key[5] = textBytes;
-  key.write(term.text, headBytes);
-  return key;
 }

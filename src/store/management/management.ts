@@ -9,7 +9,7 @@
  *   key_uses             "key_…"                                              -> last use, ms
  *   codes                codeNo                                               -> packed record (code-codec.ts)
  *   code_terms           workspaceNo, term, createdAtMs, codeNo               -> 1: the list's index
- *   term_counts          workspaceNo, term                                    -> live codes with the term
+ *   list_versions        workspaceNo                                          -> changes of its codes so far
  *   tag_spellings        [workspaceNo, key of a tag (model/fold.ts)]           -> the tag as it was first written
  *   short_codes          folded short code                                    -> codeNo, never removed
  *   external_ids         [workspaceNo, external id]                           -> codeNo of a live code
@@ -81,7 +81,7 @@ function openTables(environment: StoreEnvironment) {
     codes: environment.table<number, PackedCode>('codes', { key: 'uint32' }),
     codeIds: environment.table<string, number>('code_ids'),
     codeTerms: environment.set<Uint8Array>('code_terms', 'binary'),
-    termCounts: environment.table<Uint8Array, number>('term_counts', { key: 'binary' }),
+    listVersions: environment.table<number, number>('list_versions', { key: 'uint32' }),
     tagSpellings: environment.table<[number, string], string>('tag_spellings', { value: 'string' }),
     shortCodes: environment.table<string, number>('short_codes'),
     externalIds: environment.table<[number, string], number>('external_ids'),
