@@ -31,7 +31,7 @@ export interface EngineMetricsOptions {
   };
   readonly scans: ScanStore;
   readonly management: Management;
-  readonly images: { readonly stats: () => { readonly pool: { readonly deaths: number } } };
+  readonly images: { readonly pool: { stats(): { readonly deaths: number } } };
   readonly rawQueries: { stats(): RawQueryStats };
   readonly webhooks: { readonly threadDeaths: number };
   readonly log: Logger;
@@ -75,7 +75,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () => ({
     redirect: restartsOf(redirects),
     shard: restartsOf(shards),
-    images: images.stats().pool.deaths,
+    images: images.pool.stats().deaths,
     webhooks: webhooks.threadDeaths,
     raw_queries: rawQueries.stats().deaths,
   }));

@@ -8,7 +8,7 @@ import { shipped } from '../shipped.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ImageCache } from './image-cache.ts';
 import type { Management } from '../store/management/management.ts';
-import { createPool, type Pool, type PoolStats, WorkerDied } from '../workers/pool.ts';
+import { createPool, type Pool, WorkerDied } from '../workers/pool.ts';
 import { ScannabilityCheck } from './design/scannability-check.ts';
 import type { ImageFormat, ImageRequest } from './formats.ts';
 import { Logos } from './logo/logos.ts';
@@ -29,10 +29,6 @@ export interface RenderedImage {
   /** Strong validator with its quotes: a hash of the bytes. */
   readonly etag: string;
   readonly contentType: string;
-}
-
-export interface ImageStats {
-  readonly drawn: number;
 }
 
 export interface ImageServiceOptions {
@@ -68,8 +64,8 @@ export class ImageService {
     }
   }
 
-  stats(): ImageStats {
-    return { drawn: this.#drawn };
+  get drawn(): number {
+    return this.#drawn;
   }
 
   async #draw(request: ImageRequest): Promise<Uint8Array> {
@@ -104,7 +100,7 @@ export interface Images {
   readonly service: ImageService;
   readonly logos: Logos;
   readonly designs: ScannabilityCheck;
-  stats(): ImageStats & { readonly pool: PoolStats };
+  readonly pool: Pick<ImagePool, 'stats'>;
   close(): Promise<void>;
 }
 
@@ -112,20 +108,8 @@ export interface Images {
 export function openImages(options: ImagesOptions): Images {
   const file = shipped.workerFile('render');
   const { threads, restMs } = options;
-  const pool: ImagePool = createPool({
-    file,
-    threads,
-    queueMax,
-    restMs,
-  });
-  const { service, logos, designs } = assembleImages(options, pooledTasks(pool));
-  return {
-    service,
-    logos,
-    designs,
-    stats: () => ({ ...service.stats(), pool: pool.stats() }),
-    close: () => pool.close(),
-  };
+  const pool: ImagePool = createPool({ file, threads, queueMax, restMs });
+  return { ...assembleImages(options, pooledTasks(pool)), pool, close: () => pool.close() };
 }
 
 export type ImagePool = Pool<ImageTask, unknown>;
@@ -173,7 +157,7 @@ export function registerImageMetrics(
     'quietzone_images_drawn_total',
     'Images drawn by the pool',
     [],
-    () => images.stats().drawn,
+    () => images.service.drawn,
   );
   metrics.gauge(
     'quietzone_image_cache_bytes',
@@ -185,6 +169,6 @@ export function registerImageMetrics(
     'quietzone_pool_waiting',
     'Tasks that wait for a pool thread',
     [],
-    () => images.stats().pool.waiting,
+    () => images.pool.stats().waiting,
   );
 }

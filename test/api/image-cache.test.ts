@@ -17,7 +17,7 @@ const images = new ImageService({
     throw new Error('There is no logo');
   },
 });
-const drawnSoFar = (): number => images.stats().drawn;
+const drawnSoFar = (): number => images.drawn;
 
 beforeAll(async () => {
   service = await startTestApi({ images });

@@ -1,6 +1,6 @@
 /** Schemas of images, previews and logos. */
 import { z } from 'zod';
-import { design, logoName } from '../../images/design/design.ts';
+import { design, logoDataUrl, logoName } from '../../images/design/design.ts';
 import {
   imageFormats,
   logoMediaTypes,
@@ -83,9 +83,7 @@ export const logoBody = z
   .strictObject({
     data: z
       .string()
-      .regex(/^data:image\/(?:png|jpeg|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/, {
-        error: 'Expected data:image/png;base64,… (png, jpeg, svg+xml)',
-      })
+      .regex(logoDataUrl, { error: 'Expected data:image/png;base64,… (png, jpeg, svg+xml)' })
       .meta({
         description: 'The file as a data URL',
         example:

@@ -2,7 +2,7 @@
  * /logos: pictures for the middle of codes. Sent as a file or as a data URL, stored as a cleaned PNG that is
  * named by its content: the same file is the same logo.
  */
-import { logoName } from '../../images/design/design.ts';
+import { logoName, readDataUrl } from '../../images/design/design.ts';
 import type { Logos } from '../../images/logo/logos.ts';
 import { type LogoMediaType, logoMediaTypes } from '../../images/formats.ts';
 import { Failure } from '../../model/failure.ts';
@@ -105,15 +105,4 @@ async function readFile(
   const checked = check(logoBody, parseJson(await call.body()));
   if (!checked.ok) throw validationFailure(checked.faults, 'body');
   return readDataUrl(checked.value.data);
-}
-
-/** @param data checked by a schema */
-export function readDataUrl(data: string): {
-  readonly bytes: Uint8Array;
-  readonly mediaType: LogoMediaType;
-} {
-  const comma = data.indexOf(',');
-  const mediaType = logoMediaTypes.find((type) => data.startsWith(`data:${type};`));
-  if (mediaType === undefined) throw new Error('Cannot read a logo: its schema let it through');
-  return { bytes: Buffer.from(data.slice(comma + 1), 'base64'), mediaType };
 }

@@ -19,7 +19,7 @@ import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { validationFailure } from '../faults.ts';
 import { timeZone } from '../codes/time-zone.ts';
 import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
-import { readDataUrl } from '../images/logos.ts';
+import { readDataUrl } from '../../images/design/design.ts';
 import { getRoute } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {

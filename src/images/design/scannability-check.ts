@@ -11,8 +11,8 @@ import type { QrCodeRecord } from '../../model/code.ts';
 import type { Design } from '../../model/design.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
 import { type ImageSource, imageContent } from '../content.ts';
-import { parseDesign } from './design.ts';
-import { type ImageFormat, type LogoMediaType, logoMediaTypes } from '../formats.ts';
+import { logoDataUrl, parseDesign, readDataUrl } from './design.ts';
+import type { ImageFormat } from '../formats.ts';
 import { contrast, luminance, type Rgb } from '../../model/design/colour.ts';
 import { logoId, type Logos } from '../logo/logos.ts';
 import {
@@ -28,7 +28,6 @@ import type { LogoImage } from '../draw/picture.ts';
 import type { ImageTasks } from '../tasks.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
-const dataUrl = /^data:(image\/[a-z+]+);base64,(.*)$/s;
 /** What `advice` suggests to stay below, or to reach. */
 const largeLogoScale = 0.18;
 const marginAdvised = 4;
@@ -114,9 +113,10 @@ export class ScannabilityCheck {
   ): Promise<LogoImage | undefined> {
     if (text === undefined) return undefined;
     const { logos, tasks } = this.#options;
-    const [, mediaType, data = ''] = dataUrl.exec(text) ?? [];
-    const known = logoMediaTypes.find((type): type is LogoMediaType => type === mediaType);
-    if (known !== undefined) return await tasks.cleanLogo(Buffer.from(data, 'base64'), known);
+    if (logoDataUrl.test(text)) {
+      const { bytes, mediaType } = readDataUrl(text);
+      return await tasks.cleanLogo(bytes, mediaType);
+    }
     const logo = logos.find(workspaceNo, text);
     if (logo !== undefined) return logos.picture(logo.id);
     const message = 'There is no logo with this id';
