@@ -16,6 +16,7 @@ const loaded: Readonly<Record<string, readonly string[]>> = {
     'jose/jwt/verify',
     'lmdb',
     'lru-cache',
+    'marked',
     'mmdb-lib',
     'msgpackr',
     'p-limit',

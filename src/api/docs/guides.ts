@@ -89,7 +89,7 @@ const exampleDeliveryId = 'dlv_01k3zq8m4hd2v7c5x9ab';
 function fields({ publicUrl, retryDelaysMs }: GuideOptions): Readonly<Record<string, string>> {
   const events = eventKinds.map((kind) => {
     const json = JSON.stringify(sampleEnvelope(kind), undefined, 2);
-    return `\`\`\`fold \`${kind}\` ${eventCauses[kind]}\n${json}\n\`\`\``;
+    return `~~~fold \`${kind}\` ${eventCauses[kind]}\n${json}\n~~~`;
   });
   return {
     publicUrl,

@@ -1,102 +1,68 @@
 /**
- * Renders the part of Markdown that the guides use: headings, paragraphs, lists, tables, fenced
- * code; inside them code, bold text and links. Everything else is text. A fence marked `fold TITLE` is folded
- * under its title, a fence marked `open TITLE` can be folded.
+ * Renders the Markdown of the guides and of descriptions by `marked`: HTML in it is text, and so are bare addresses. A
+ * fence marked `fold TITLE` is folded under its title, a fence marked `open TITLE` can be folded.
  */
+import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml } from '../../model/text.ts';
 
-export interface Heading {
+interface Section {
   readonly id: string;
   readonly text: string;
+  /** The text under the heading, in Markdown. */
+  content: string;
 }
 
 export interface Document {
   readonly title: string;
   /** Second-level headings, the contents of the page. */
-  readonly headings: readonly Heading[];
+  readonly headings: readonly Section[];
   readonly html: string;
-  /** The text under the title and under each heading, in Markdown. */
-  readonly sections: ReadonlyArray<Heading & { readonly content: string }>;
+  /** The title and the headings, with their texts. */
+  readonly sections: readonly Section[];
 }
 
-/** A fence with its blank lines, or lines up to a blank line. */
-const block = /^```[^]*?^```$|^.+(?:\n.+)*/gm;
+const marked = new Marked({
+  tokenizer: { url: () => undefined },
+  renderer: {
+    html: ({ text }) => escapeHtml(text),
+    heading: ({ depth, text }) => `<h${depth} id="${anchor(text)}">${inline(text)}</h${depth}>\n`,
+    code: ({ text, lang = '' }) => {
+      const pre = `<pre><code>${escapeHtml(text)}</code></pre>\n`;
+      const [, how, title = ''] = /^(fold|open) (.+)/.exec(lang) ?? [];
+      if (how === undefined) return pre;
+      return `<details${how === 'open' ? ' open' : ''}><summary>${inline(title)}</summary>${pre}</details>\n`;
+    },
+    table: ({ header, rows }) => {
+      const head = header.map(({ text }) => `<th>${inline(text)}</th>`).join('');
+      // On a phone a row is a block, and each cell shows its column's name.
+      const cell = ({ text }: Tokens.TableCell, at: number): string =>
+        `<td data-name="${escapeHtml(header[at]?.text ?? '')}">${inline(text)}</td>`;
+      const body = rows.map((row) => `<tr>${row.map(cell).join('')}</tr>`).join('\n');
+      return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>\n`;
+    },
+  },
+});
 
 export function renderMarkdown(source: string): Document {
-  const blocks = source.match(block) ?? [];
-  const headings = blocks.flatMap((text) => {
-    const title = /^## (.+)/.exec(text)?.[1];
-    return title === undefined ? [] : [{ id: anchor(title), text: title }];
-  });
-  const title = /^# (.+)/.exec(blocks[0] ?? '')?.[1] ?? '';
-  const html = blocks.map(renderBlock).join('\n');
-  return { title, headings, html, sections: sectionsOf(source) };
-}
-
-function sectionsOf(source: string): Document['sections'] {
-  return source.split(/^#{1,2} /m).flatMap((part) => {
-    const [text = '', ...lines] = part.split('\n');
-    return text === '' ? [] : [{ id: anchor(text), text, content: lines.join('\n') }];
-  });
-}
-
-function renderBlock(text: string): string {
-  const [first = '', ...others] = text.split('\n');
-  if (first.startsWith('```')) return fence(first.slice(3), others.slice(0, -1).join('\n'));
-  const [, level, title = ''] = /^(#+) (.+)/.exec(first) ?? [];
-  if (level !== undefined) {
-    return `<h${level.length} id="${anchor(title)}">${inline(title)}</h${level.length}>`;
+  const tokens = marked.lexer(source);
+  const sections: Section[] = [];
+  for (const token of tokens) {
+    if (isHeading(token) && token.depth <= 2) {
+      sections.push({ id: anchor(token.text), text: token.text, content: '' });
+    } else {
+      const last = sections.at(-1);
+      if (last !== undefined) last.content += token.raw;
+    }
   }
-  if (first.startsWith('| ')) return table([first, ...others]);
-  if (first.startsWith('- ')) return `<ul>${items(text, /^- /m)}</ul>`;
-  if (first.startsWith('1. ')) return `<ol>${items(text, /^\d+\. /m)}</ol>`;
-  return `<p>${inline(text)}</p>`;
+  const [first, ...headings] = sections;
+  return { title: first?.text ?? '', headings, html: marked.parser(tokens), sections };
 }
 
-function fence(mark: string, code: string): string {
-  const pre = `<pre><code>${escapeHtml(code)}</code></pre>`;
-  const [, how, title = ''] = /^(fold|open) (.+)/.exec(mark) ?? [];
-  if (how === undefined) return pre;
-  return `<details${how === 'open' ? ' open' : ''}><summary>${inline(title)}</summary>${pre}</details>`;
-}
+const isHeading = (token: Token): token is Tokens.Heading => token.type === 'heading';
 
-function items(text: string, start: RegExp): string {
-  const parts = text.split(start).slice(1);
-  return parts.map((part) => `<li>${inline(part.trim())}</li>`).join('\n');
-}
-
-/** The second row is the line under the head. */
-function table([head = '', , ...rows]: readonly string[]): string {
-  const cellsOf = (row: string): string[] =>
-    row
-      .slice(2, -2)
-      .split(' | ')
-      .map((cell) => cell.trim());
-  const names = cellsOf(head);
-  const headCells = names.map((name) => `<th>${inline(name)}</th>`).join('');
-  // On a phone a row is a block, and each cell shows its column's name.
-  const line = (row: string): string =>
-    cellsOf(row)
-      .map((cell, at) => `<td data-name="${escapeHtml(names[at] ?? '')}">${inline(cell)}</td>`)
-      .join('');
-  const body = rows.map((row) => `<tr>${line(row)}</tr>`).join('\n');
-  return `<div class="wide"><table><thead><tr>${headCells}</tr></thead><tbody>${body}</tbody></table></div>`;
-}
-
-const mark = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)\s]+)\)/g;
-
-/** Code, bold text and links of a line; the rest is escaped. */
+/** Code, bold text and links of a line. */
 export function inline(text: string): string {
-  let html = '';
-  let end = 0;
-  for (const { 0: all, 1: code, 2: bold, 3: label, 4: href, index } of text.matchAll(mark)) {
-    html += escapeHtml(text.slice(end, index));
-    end = index + all.length;
-    if (code !== undefined) html += `<code>${escapeHtml(code)}</code>`;
-    else if (bold !== undefined) html += `<b>${inline(bold)}</b>`;
-    else html += `<a href="${escapeHtml(href ?? '')}">${inline(label ?? '')}</a>`;
-  }
-  return html + escapeHtml(text.slice(end));
+  return marked.parseInline(text, { async: false });
 }
 
 export function anchor(text: string): string {

@@ -68,7 +68,7 @@ function fieldEntry({ id, name, type, text }: ShownField): SearchEntry {
 function plain(text: string): string {
   return text
     .replace(/\[([^\]]+)\]\([^)\s]+\)/g, '$1')
-    .replace(/[`*|]+|^#+ |^-{3,}$/gm, '')
+    .replace(/[`*|]+|^#+ |^(?:-{3,}|~{3})/gm, '')
     .replace(/\s+/g, ' ')
     .trim();
 }
