@@ -1,11 +1,16 @@
 /** The events on the wire: what webhooks, `GET /events` and the stream carry. */
 import { z } from 'zod';
+import { isoTime } from '../../model/day.ts';
 import { billingIntervals, paidPlans } from '../../model/billing.ts';
 import { codeTypes } from '../../model/code.ts';
-import { type EventEnvelope, type EventKind, eventKinds } from '../../model/event.ts';
+import {
+  type EventData,
+  type EventEnvelope,
+  type EventKind,
+  eventKinds,
+} from '../../model/event.ts';
 import { targetFaults } from '../../model/watches/watch.ts';
 import { roles } from '../../model/workspace.ts';
-import { sampleEvent } from './sample-events.ts';
 import { day } from '../analytics/analytics-schemas.ts';
 import { route, scanFields } from '../analytics/raw-scans.ts';
 import { dynamic, shortUrl, shownTarget } from '../codes/code-schemas.ts';
@@ -14,8 +19,8 @@ import { count, idField, pascalCase, time } from '../fields.ts';
 const qrCodeId = idField('qr', 'Id of the code');
 const campaignId = idField('cmp', 'Id of the campaign');
 const workspaceId = idField('ws', 'Id of the workspace');
-const role = z.enum(roles).meta({ description: 'Their role' });
-const plan = z.enum(paidPlans).meta({ description: 'The plan' });
+const role = z.enum(roles).meta({ description: 'Their role', example: 'editor' });
+const plan = z.enum(paidPlans).meta({ description: 'The plan', example: 'pro' });
 const interval = z.enum(billingIntervals).meta({ description: 'How often it is paid' });
 const changed = z.record(z.string(), z.unknown());
 const terms = z.object({ plan, interval: interval.optional() });
@@ -24,33 +29,45 @@ const watched = {
   watchId: idField('wch', 'Id of the watch'),
   incidentId: idField('inc', 'Id of the incident: the same when it ends'),
   qrCodeId: qrCodeId.nullable().meta({ description: 'Id of the code; null = another is watched' }),
-  campaignId: campaignId
-    .nullable()
-    .meta({ description: 'Id of the campaign; null = another is watched, or the workspace' }),
-  name: z.string().meta({ description: 'What people call what is watched' }),
+  campaignId: campaignId.nullable().meta({
+    description: 'Id of the campaign; null = another is watched, or the workspace',
+    example: null,
+  }),
+  name: z
+    .string()
+    .meta({ description: 'What people call what is watched', example: 'Menu, table 4' }),
 };
 const expectedScans = z.number().min(0).meta({
   description: 'Scans that the same hours of the week have had, on average of the weeks before',
+  example: 41.5,
 });
 const failing = {
   ...watched,
-  target: z.string().meta({ description: 'The address that was requested' }),
-  since: time.meta({ description: 'When it first failed' }),
+  target: z
+    .string()
+    .meta({ description: 'The address that was requested', example: 'https://example.com/menu' }),
+  since: time.meta({ description: 'When it first failed', example: '2026-03-01T11:00:00.000Z' }),
 };
 
 const data = {
   'qr.created': z.object({
     id: qrCodeId,
     type: z.enum(codeTypes).meta({ description: 'What the code holds' }),
-    target: shownTarget,
-    dynamic,
-    shortUrl,
+    target: shownTarget.meta({ example: 'https://example.com/menu' }),
+    dynamic: dynamic.meta({ example: true }),
+    shortUrl: shortUrl.meta({ example: 'https://qr.example.com/K7RM2X9D' }),
     createdBy: idField('usr', 'User who made it'),
   }),
   'qr.updated': z.object({
     id: qrCodeId,
-    before: changed.meta({ description: 'The fields that changed, as they were' }),
-    after: changed.meta({ description: 'The same fields, as they are' }),
+    before: changed.meta({
+      description: 'The fields that changed, as they were',
+      example: { target: 'https://example.com/menu' },
+    }),
+    after: changed.meta({
+      description: 'The same fields, as they are',
+      example: { target: 'https://example.com/winter-menu' },
+    }),
     updatedBy: idField('usr', 'User who changed it'),
   }),
   'qr.deleted': z.object({ id: qrCodeId, deletedBy: idField('usr', 'User who deleted it') }),
@@ -64,57 +81,83 @@ const data = {
   }),
   'qr.silent': z.object({
     ...watched,
-    since: time.meta({ description: 'The end of the last hour with a scan' }),
-    hours: count.meta({ description: 'Hours without a scan while the service was running' }),
+    since: time.meta({
+      description: 'The end of the last hour with a scan',
+      example: '2026-02-28T12:00:00.000Z',
+    }),
+    hours: count.meta({
+      description: 'Hours without a scan while the service was running',
+      example: 24,
+    }),
     expectedScans,
     scans: z.literal(0).meta({ description: 'Scans there were' }),
   }),
   'qr.spiked': z.object({
     ...watched,
-    since: time.meta({ description: 'The beginning of the hour' }),
-    expectedScans,
-    scans: count.meta({ description: 'Scans of the hour' }),
+    since: time.meta({
+      description: 'The beginning of the hour',
+      example: '2026-03-01T11:00:00.000Z',
+    }),
+    expectedScans: expectedScans.meta({ example: 12.3 }),
+    scans: count.meta({ description: 'Scans of the hour', example: 184 }),
   }),
   'qr.target_failed': z.object({
     ...failing,
-    status: count.nullable().meta({ description: 'Status it answered with; null = no answer' }),
+    status: count
+      .nullable()
+      .meta({ description: 'Status it answered with; null = no answer', example: 404 }),
     fault: z.enum(targetFaults).meta({ description: 'How it failed; `status`: by its status' }),
   }),
   'qr.target_recovered': z.object({
     ...failing,
-    status: count.nullable().meta({ description: 'Status it answers with' }),
+    status: count.nullable().meta({ description: 'Status it answers with', example: 200 }),
   }),
   'campaign.created': z.object({
     id: campaignId,
-    name: z.string().meta({ description: 'What people call it' }),
+    name: z.string().meta({ description: 'What people call it', example: 'Spring menu' }),
     startDate: day.meta({ description: 'First UTC day' }),
-    endDate: day.nullable().meta({ description: 'Last UTC day, included; null = no end' }),
-    qrCodeIds: z.array(z.string()).meta({ description: 'Ids of its codes' }),
+    endDate: day
+      .nullable()
+      .meta({ description: 'Last UTC day, included; null = no end', example: '2026-03-31' }),
+    qrCodeIds: z
+      .array(z.string())
+      .meta({ description: 'Ids of its codes', example: ['qr_01k3zq8m4hd2v7c5x9ab'] }),
   }),
   'campaign.ended': z.object({
     id: campaignId,
-    totalScans: count.meta({ description: 'Scans inside the schedule' }),
-    uniqueScanners: count.meta({ description: 'Union over its codes' }),
-    conversionRate: z.number().min(0).meta({ description: 'Conversions a scan; 0 without scans' }),
+    totalScans: count.meta({ description: 'Scans inside the schedule', example: 1284 }),
+    uniqueScanners: count.meta({ description: 'Union over its codes', example: 973 }),
+    conversionRate: z
+      .number()
+      .min(0)
+      .meta({ description: 'Conversions a scan; 0 without scans', example: 0.125 }),
   }),
   'subscription.created': z.object({
     workspaceId,
     plan,
     interval,
-    amount: z.number().min(0).meta({ description: 'In major units' }),
-    currency: z
-      .string()
-      .meta({ override: { pattern: '^[A-Z]{3}$' }, description: 'ISO 4217, upper case' }),
+    amount: z.number().min(0).meta({ description: 'In major units', example: 29 }),
+    currency: z.string().meta({
+      override: { pattern: '^[A-Z]{3}$' },
+      description: 'ISO 4217, upper case',
+      example: 'EUR',
+    }),
   }),
   'subscription.updated': z.object({
     workspaceId,
-    before: terms.meta({ description: 'As it was' }),
-    after: terms.meta({ description: 'As it is' }),
+    before: terms.meta({ description: 'As it was', example: { plan: 'pro' } }),
+    after: terms.meta({ description: 'As it is', example: { plan: 'business' } }),
   }),
   'subscription.canceled': z.object({
     workspaceId,
-    effectiveAt: time.meta({ description: 'When the plan becomes Free' }),
-    reason: z.string().meta({ description: 'Why; `unspecified` if no reason was given' }),
+    effectiveAt: time.meta({
+      description: 'When the plan becomes Free',
+      example: '2026-03-31T00:00:00.000Z',
+    }),
+    reason: z.string().meta({
+      description: 'Why; `unspecified` if no reason was given',
+      example: 'The season is over',
+    }),
   }),
   'member.invited': z.object({
     workspaceId,
@@ -122,6 +165,7 @@ const data = {
       override: { format: 'idn-email' },
       description:
         'Where the invite went; `hidden@hidden.invalid` in the list and the stream for roles below admin',
+      example: 'jane@example.com',
     }),
     role,
     invitedBy: idField('usr', 'User who invited them'),
@@ -129,9 +173,35 @@ const data = {
   'member.joined': z.object({ workspaceId, userId: idField('usr', 'User who joined'), role }),
 } as const satisfies Readonly<Record<EventKind, z.ZodType>>;
 
-/** The envelope of a kind, with realistic values. */
+/**
+ * The envelope of a kind with the examples of its fields, whose ids name nothing.
+ * @param nowMs of QR code events: when it happened
+ */
+export function sampleEvent(kind: EventKind, id: string, nowMs: number): EventEnvelope {
+  const at = isoTime(nowMs);
+  const sample: EventData = Object(exampleOf(data[kind]));
+  const createdAt = kind.startsWith('qr.') ? { createdAt: at } : {};
+  const scannedAt = kind === 'qr.scanned' ? { scannedAt: at } : {};
+  return { id, event: kind, ...createdAt, data: { ...sample, ...scannedAt } };
+}
+
+/** The sample that the guides and the document show. */
 export function sampleEnvelope(kind: EventKind): EventEnvelope {
   return sampleEvent(kind, 'evt_01k3zq8m4hd2v7c5x9ab', Date.UTC(2026, 2, 1, 12));
+}
+
+/** The example of a schema; without one, those of its fields, its only value or its first. */
+function exampleOf(schema: z.core.$ZodType): unknown {
+  const { example } = z.globalRegistry.get(schema) ?? {};
+  if (example !== undefined) return example;
+  if (schema instanceof z.ZodObject) {
+    return Object.fromEntries(
+      Object.entries(schema.shape).map(([name, field]) => [name, exampleOf(field)]),
+    );
+  }
+  if (schema instanceof z.ZodNullable) return exampleOf(schema.unwrap());
+  if (schema instanceof z.ZodEnum) return schema.options[0];
+  return schema instanceof z.ZodLiteral ? schema.value : undefined;
 }
 
 /** Only envelopes of QR codes have `createdAt`. */

@@ -10,7 +10,7 @@ import type { IdSource } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { EndpointFigures } from '../../webhooks/deliveries/deliveries.ts';
 import type { CreatedEndpoint } from '../../webhooks/endpoints/endpoints.ts';
-import { sampleEvent } from '../events/sample-events.ts';
+import { sampleEvent } from '../events/event-schemas.ts';
 import { withDomainFaults } from '../faults.ts';
 import { count, createdAt, idField, plainText, time, updatedAt } from '../fields.ts';
 import {
