@@ -199,7 +199,9 @@ function exampleOf(schema: z.core.$ZodType): unknown {
       Object.entries(schema.shape).map(([name, field]) => [name, exampleOf(field)]),
     );
   }
-  if (schema instanceof z.ZodNullable) return exampleOf(schema.unwrap());
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
+    return exampleOf(schema.unwrap());
+  }
   if (schema instanceof z.ZodEnum) return schema.options[0];
   return schema instanceof z.ZodLiteral ? schema.value : undefined;
 }
