@@ -1,14 +1,15 @@
 /** Answers /metrics on `metrics.port`, for every client that reaches it. */
-import type { Handler } from '../http/request.ts';
+import { type Handler, isRead } from '../http/request.ts';
 import type { Failure } from '../model/failure.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 export function createMetricsHandler(metrics: Metrics): Handler {
   const plain = { 'Content-Type': 'text/plain' };
   return {
-    handle: async ({ method, path }) => {
-      if (path !== '/metrics') return { status: 404, headers: plain, body: 'Try /metrics\n' };
-      if (method !== 'GET' && method !== 'HEAD') {
+    handle: async (request) => {
+      if (request.path !== '/metrics')
+        return { status: 404, headers: plain, body: 'Try /metrics\n' };
+      if (!isRead(request)) {
         return { status: 405, headers: { ...plain, Allow: 'GET, HEAD' }, body: 'Try GET\n' };
       }
       const headers = { 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' };

@@ -183,30 +183,27 @@ export type TextReply = Reply & { readonly body: string };
 
 /** @param docsUrl address of the reference page, whose sections the types point at */
 export function problemReply(failure: Failure, request: Request, docsUrl: string): TextReply {
-  const extra: Record<string, string> = {};
-  if (failure.retryAfterSeconds !== undefined) {
-    extra['Retry-After'] = String(failure.retryAfterSeconds);
-  }
-  if (failure.code === 'unauthorized') extra['WWW-Authenticate'] = 'Bearer realm="quietzone"';
-  return write(failure.code, failure.message, failure.faults, request, docsUrl, extra);
+  const { code, message, faults, retryAfterSeconds } = failure;
+  return reply(problemOf(code, message, request.id, docsUrl, faults), {
+    ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
+    ...(code === 'unauthorized' && { 'WWW-Authenticate': 'Bearer realm="quietzone"' }),
+  });
 }
 
 /** @param allow the methods of the path, as in the Allow header */
-export function otherMethodReply(request: Request, allow: string, docsUrl: string): TextReply {
-  const detail = `There is no ${request.method} here, expected ${allow}`;
-  return write('method_not_allowed', detail, [], request, docsUrl, { Allow: allow });
+export function otherMethodReply(
+  { id, method }: Request,
+  allow: string,
+  docsUrl: string,
+): TextReply {
+  const detail = `There is no ${method} here, expected ${allow}`;
+  return reply(problemOf('method_not_allowed', detail, id, docsUrl), { Allow: allow });
 }
 
 /** The answer to a defect. Its cause is only in the log. */
-export function defectReply(request: Request, docsUrl: string): TextReply {
-  return write(
-    'internal_error',
-    `The service failed; its log holds the cause under ${request.id}`,
-    [],
-    request,
-    docsUrl,
-    {},
-  );
+export function defectReply({ id }: Request, docsUrl: string): TextReply {
+  const detail = `The service failed; its log holds the cause under ${id}`;
+  return reply(problemOf('internal_error', detail, id, docsUrl));
 }
 
 /** A stored problem as the answer to this request, with its request id. */
@@ -218,27 +215,23 @@ export function replayedProblem(reply: Reply, request: Request): Reply {
   return { ...reply, body: JSON.stringify({ ...problem, requestId: request.id }) };
 }
 
-function write(
+/** The body of a problem, for answers and for their samples in the document. */
+export function problemOf(
   code: ProblemCode,
   detail: string,
-  faults: Failure['faults'],
-  request: Request,
+  requestId: string,
   docsUrl: string,
-  extra: Readonly<Record<string, string>>,
-): TextReply {
+  errors: Failure['faults'] = [],
+) {
   const { status, title } = problemKinds[code];
-  const problem = {
-    type: `${docsUrl}#error-${code}`,
-    title,
-    status,
-    detail,
-    code,
-    requestId: request.id,
-    ...(faults.length > 0 ? { errors: faults } : {}),
-  };
-  return {
-    status,
-    headers: { 'Content-Type': problemMediaType, 'Cache-Control': 'no-store', ...extra },
-    body: JSON.stringify(problem),
-  };
+  const type = `${docsUrl}#error-${code}`;
+  return { type, title, status, detail, code, requestId, ...(errors.length > 0 && { errors }) };
+}
+
+function reply(
+  problem: ReturnType<typeof problemOf>,
+  extra: Readonly<Record<string, string>> = {},
+): TextReply {
+  const headers = { 'Content-Type': problemMediaType, 'Cache-Control': 'no-store', ...extra };
+  return { status: problem.status, headers, body: JSON.stringify(problem) };
 }

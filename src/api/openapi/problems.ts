@@ -7,7 +7,7 @@ import type {
 } from 'zod-openapi';
 import type { FailureCode } from '../../model/failure.ts';
 import { idPattern } from '../../model/ids.ts';
-import { type ProblemCode, problemKinds, problemMediaType } from '../problem.ts';
+import { type ProblemCode, problemKinds, problemMediaType, problemOf } from '../problem.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
 import { pascalCase } from '../fields.ts';
 
@@ -92,15 +92,12 @@ const briefCodes: readonly ProblemCode[] = ['not_found', 'idempotency_conflict',
 /** The refusals of one document; each set of codes is the same component wherever it is asked for. */
 export class ProblemResponses {
   readonly #made = new Map<string, ZodOpenApiResponseObject>();
-  readonly #samples: Readonly<Record<string, ZodOpenApiExampleObject>>;
+  readonly #docsUrl: string;
+  readonly #samples = new Map<ProblemCode, ZodOpenApiExampleObject>();
 
   /** @param docsUrl address of the reference page, whose sections the types point at */
   constructor(docsUrl: string) {
-    const samples = Object.entries(problemKinds).map(([code, kind]) => [
-      code,
-      sampleOf(code, kind, docsUrl),
-    ]);
-    this.#samples = Object.fromEntries(samples);
+    this.#docsUrl = docsUrl;
   }
 
   /** One entry for each status, and `default` for what any address may answer. @param own of this operation */
@@ -131,30 +128,22 @@ export class ProblemResponses {
       content: {
         [problemMediaType]: {
           schema: problem,
-          examples: Object.fromEntries(found.map((code) => [code, this.#samples[code]!])),
+          examples: Object.fromEntries(found.map((code) => [code, this.#sample(code)])),
         },
       },
     };
     this.#made.set(id, made);
     return made;
   }
-}
 
-function sampleOf(
-  code: string,
-  { status, title }: (typeof problemKinds)[ProblemCode],
-  docsUrl: string,
-): ZodOpenApiExampleObject {
-  const value: z.input<typeof problem> = {
-    type: `${docsUrl}#error-${code}`,
-    title,
-    status,
-    detail: title,
-    code,
-    requestId: 'req_01k3zq8m4hd2v7c5x9ab',
-    ...(code === 'validation_failed' ? { errors: [sampleFault] } : {}),
-  };
-  return { id: code, value };
+  #sample(code: ProblemCode): ZodOpenApiExampleObject {
+    const { title } = problemKinds[code];
+    const faults = code === 'validation_failed' ? [sampleFault] : [];
+    const value = problemOf(code, title, 'req_01k3zq8m4hd2v7c5x9ab', this.#docsUrl, faults);
+    const sample = this.#samples.get(code) ?? { id: code, value };
+    this.#samples.set(code, sample);
+    return sample;
+  }
 }
 
 const sampleFault = { path: 'target', code: 'required', message: 'This is required' };
