@@ -21,7 +21,7 @@ import {
   type WatchRules,
 } from '../model/watches/watch.ts';
 import { type HourReading, isSilence, type Quiet } from './expectation.ts';
-import { historyMs, withGap } from './gaps.ts';
+import { historyMs, withGap } from './hour-history.ts';
 import type { Beginning } from './incidents.ts';
 
 /** Inactive times of a watch that are remembered. */

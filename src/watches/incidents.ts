@@ -1,15 +1,19 @@
 /**
- * Incidents begin and end here, inside the transaction that writes the findings of their watch. So the incident, its event
- * and its mails exist once or not at all, however many machines evaluate the watch.
+ * Incidents begin and end here, inside the transaction that writes the findings of their watch. So the incident and its
+ * event exist once or not at all, however many machines evaluate the watch. Its mails go to the mailer after the commit:
+ * once, and they are lost if the process ends before the mail server has them. Former members, users without a proven
+ * mailbox and damaged user records get none.
  *
  * The list is bounded: a new incident replaces the oldest one that has ended. Open ones stay; a watch has 22 at most.
  */
 import type { Clock } from '../model/clock.ts';
 import { isoTime } from '../model/day.ts';
 import type { EventData } from '../model/event.ts';
+import { readOr } from '../model/failure.ts';
 import type { IdSource } from '../model/ids.ts';
-import type { WorkspaceNo } from '../model/numbers.ts';
+import { type WorkspaceNo, workspaceRange } from '../model/numbers.ts';
 import {
+  type Alert,
   type IncidentEnd,
   incidentEvents,
   type IncidentRecord,
@@ -24,9 +28,18 @@ export interface IncidentsOptions {
   readonly outbox: Outbox;
   readonly ids: IdSource;
   readonly clock: Clock;
-  /** Mail can be sent. */
-  readonly hasMail: boolean;
+  /** Undefined = no mail is sent. */
+  readonly emails: { alert(alert: Alert): boolean } | undefined;
+  /** Of the dashboard. */
+  readonly publicUrl: string;
 }
+
+/** What a transaction has reported: its mails are sent once it is committed. */
+export type Reported = Array<{
+  readonly watch: WatchRecord;
+  readonly incident: IncidentRecord;
+  readonly what: 'begun' | 'ended';
+}>;
 
 export type Beginning = Pick<
   IncidentRecord,
@@ -41,7 +54,7 @@ export class Incidents {
   }
 
   /** Inside the transaction of its watch. @returns its id */
-  begin(watch: WatchRecord, beginning: Beginning): string {
+  begin(watch: WatchRecord, beginning: Beginning, reported: Reported = []): string {
     const { store, ids, clock } = this.#options;
     const { id: watchId, workspaceNo, subject } = watch;
     this.#prune(workspaceNo);
@@ -57,15 +70,21 @@ export class Incidents {
     };
     store.watches.incidents.put([workspaceNo, id], incident);
     store.watches.open.put([workspaceNo, id], 1);
-    this.#report(watch, incident, 'begun', openedAtMs);
+    this.#report(reported, { watch, incident, what: 'begun' }, openedAtMs);
     return id;
   }
 
   /**
    * Inside a transaction; nothing where it has ended already.
-   * @param watch whose members get mail about a recovery @param status the target's answer
+   * @param status the target's answer @param reported gets a recovery
    */
-  end(watch: WatchRecord, id: string, endedBy: IncidentEnd, status?: number): void {
+  end(
+    watch: WatchRecord,
+    id: string,
+    endedBy: IncidentEnd,
+    status?: number,
+    reported: Reported = [],
+  ): void {
     const { store, clock } = this.#options;
     const key: [number, string] = [watch.workspaceNo, id];
     store.watches.open.remove(key);
@@ -76,7 +95,7 @@ export class Incidents {
     if (endedBy !== 'recovered') return;
     const { status: _failed, ...rest } = incident;
     const answered = status === undefined ? rest : { ...rest, status };
-    this.#report(watch, answered, 'ended', endedAtMs);
+    this.#report(reported, { watch, incident: answered, what: 'ended' }, endedAtMs);
   }
 
   /** Of any workspace that it is asked for; undefined also for one that was removed. */
@@ -109,35 +128,45 @@ export class Incidents {
 
   #prune(workspaceNo: WorkspaceNo): void {
     const { incidents, open } = this.#options.store.watches;
-    if (incidents.count(everyOf(workspaceNo)) < incidentsKept) return;
-    const keys = [...incidents.keys(everyOf(workspaceNo))];
+    if (incidents.count(workspaceRange(workspaceNo)) < incidentsKept) return;
+    const keys = [...incidents.keys(workspaceRange(workspaceNo))];
     const oldest = keys.find((key) => !open.has(key));
     if (oldest !== undefined) incidents.remove(oldest);
   }
 
-  /** Emits the event; queues a mail to each subscriber. */
-  #report(
-    { mailTo }: WatchRecord,
-    incident: IncidentRecord,
-    what: 'begun' | 'ended',
-    atMs: number,
-  ): void {
-    const { store, outbox, hasMail } = this.#options;
+  #report(reported: Reported, one: Reported[number], atMs: number): void {
+    const { incident, what } = one;
     const kind = incidentEvents[incident.kind][what];
     if (kind === undefined) return;
-    outbox.append(kind, incident.workspaceNo, eventDataOf(incident, what), atMs);
-    if (!hasMail) return;
-    for (const userId of mailTo) {
-      store.watches.alertEmails.put([atMs, incident.workspaceNo, incident.id, what, userId], 1);
+    this.#options.outbox.append(kind, incident.workspaceNo, eventDataOf(incident, what), atMs);
+    reported.push(one);
+  }
+
+  /** Sends the mails of a transaction that is committed. */
+  mail(reported: Reported): void {
+    const { store, emails, publicUrl } = this.#options;
+    if (emails === undefined) return;
+    for (const { watch, incident, what } of reported) {
+      const { workspaceNo, subject } = incident;
+      const workspaceName = store.workspaces.get(workspaceNo)?.name ?? '';
+      const page =
+        subject.kind === 'workspace'
+          ? 'settings/alerts'
+          : `${subject.kind === 'code' ? 'codes' : 'campaigns'}/${subject.id}`;
+      for (const userId of watch.mailTo) {
+        const user = readOr(() => store.users.get(userId), undefined);
+        const isMember = store.memberships.has([workspaceNo, userId]);
+        if (user === undefined || user.mailboxProven === false || !isMember) continue;
+        emails.alert({
+          to: user.email,
+          workspaceName,
+          incident,
+          what,
+          url: `${publicUrl}/${page}`,
+        });
+      }
     }
   }
-}
-
-/** A new object for each call: lmdb-js writes into it. */
-function everyOf(workspaceNo: WorkspaceNo) {
-  const start: [number, string] = [workspaceNo, ''];
-  const end: [number, string] = [workspaceNo + 1, ''];
-  return { start, end };
 }
 
 /** Behind every id. */

@@ -3,7 +3,7 @@
  *
  *   API -> watches.ts -> record, timers        scheduler -> subjects.ts, hour-history.ts -> expectation.ts -> conclusions.ts
  *                                                        -> target-rounds.ts -> webhooks/attempt: the egress guard
- *                                              conclusions -> incidents.ts -> event in the outbox, emails -> alert-mailer.ts
+ *                                              conclusions -> incidents.ts -> event in the outbox, emails
  *
  * All of it is in the management environment, which a cluster replicates: findings, incident and event are one
  * transaction, so that a change of leader finds either all of it or nothing.
@@ -19,13 +19,10 @@ import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { openTargetChecker } from '../webhooks/attempt/target-checker.ts';
-import { type Alert, AlertMailer } from './alert-mailer.ts';
-import { HourHistory } from './hour-history.ts';
-import { Incidents } from './incidents.ts';
+import { Incidents, type IncidentsOptions } from './incidents.ts';
 import { type CountingMarks, Running } from './running.ts';
 import { Subjects, type WatchedCodes } from './subjects.ts';
 import { TargetRounds } from './target-rounds.ts';
-import { createWatchMeter, registerWatchMetrics } from './watch-metrics.ts';
 import { Watches } from './watches.ts';
 import { WatchScheduler } from './watch-scheduler.ts';
 
@@ -39,8 +36,7 @@ export interface WatchServicesOptions {
   readonly metrics: Metrics;
   readonly codes: WatchedCodes;
   readonly scans: Pick<ScanAnalytics, 'series' | 'lifetimeScans'>;
-  /** Undefined = no mail is sent. */
-  readonly emails: { alert(alert: Alert): boolean } | undefined;
+  readonly emails: IncidentsOptions['emails'];
   readonly counting: CountingMarks;
   /** Whether scans are answered and counted now. */
   readonly isWell: () => boolean;
@@ -58,12 +54,12 @@ export interface WatchServices {
 
 /** Watches nothing before its scheduler is started. */
 export function openWatches(given: WatchServicesOptions): WatchServices {
-  const { config, scans, metrics, emails, checker = openChecker(given) } = given;
+  const { config, scans, metrics, checker = openChecker(given) } = given;
   const options = { ...given, store: given.management };
   const ownHost = new URL(config.shortUrlBase).host;
   const scansOf = (no: CodeNo): number => scans.lifetimeScans(no);
   const subjects = new Subjects({ ...options, scansOf, ownHost });
-  const incidents = new Incidents({ ...options, hasMail: emails !== undefined });
+  const incidents = new Incidents({ ...options, publicUrl: config.api.publicUrl });
   const watches = new Watches({ ...options, subjects, incidents });
   const requests = metrics.counter(
     'quietzone_watch_requests_total',
@@ -75,21 +71,24 @@ export function openWatches(given: WatchServicesOptions): WatchServices {
     watches,
     incidents,
     subjects,
-    history: new HourHistory(scans),
     running: new Running(options),
     rounds: new TargetRounds({
       ...options,
       checker,
       onRequest: ({ failure = 'answered' }) => requests.add(1, { result: failure }),
     }),
-    alerts: new AlertMailer({
-      ...options,
-      publicUrl: config.api.publicUrl,
-      send: emails && ((alert) => emails.alert(alert)),
-    }),
-    meter: createWatchMeter(metrics),
+    checks: metrics.counter('quietzone_watch_checks_total', 'Looks at what is watched', [
+      'what',
+      'result',
+    ]),
+    begun: metrics.counter('quietzone_watch_incidents_total', 'Incidents that began', ['kind']),
   });
-  registerWatchMetrics(metrics, scheduler);
+  metrics.gauge(
+    'quietzone_watch_lag_seconds',
+    'How long the most overdue watch has been due',
+    [],
+    () => scheduler.behindMs / 1_000,
+  );
   let closing: Promise<unknown> | undefined;
   return {
     watches,

@@ -17,7 +17,7 @@ import type { Clock } from '../model/clock.ts';
 import type { Gap, RunningRecord } from '../model/watches/watch.ts';
 import type { Management } from '../store/management/management.ts';
 import { hourMs } from '../model/day.ts';
-import { isInGap, withGap } from './gaps.ts';
+import { isInGap, withGap } from './hour-history.ts';
 
 const storeEveryMs = 60_000;
 /** Longer than a restart or a change of leader takes, and short for an hour. */

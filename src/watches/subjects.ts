@@ -8,7 +8,6 @@
  *
  * A subject younger than two weeks has no average yet: no scans are expected.
  */
-import { hash } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../model/clock.ts';
 import { campaignStatusAt, type CampaignRecord } from '../model/campaign.ts';
@@ -57,8 +56,6 @@ export interface SubjectsOptions {
 
 export interface SeenSubject {
   readonly scans: Subject;
-  /** Differs where `scans` does; short, as it is kept for each watch. */
-  readonly key: string;
   /** Before it nothing could be scanned. */
   readonly beginMs: number;
   /** Absent = scans are expected. */
@@ -98,7 +95,7 @@ export class Subjects {
     if (subject.kind === 'campaign') return await this.#inspectCampaign(workspaceNo, subject.id);
     const beginMs = this.#options.store.workspaces.get(workspaceNo)?.createdAtMs;
     if (beginMs === undefined) return undefined;
-    return { scans: { workspace: workspaceNo }, key: '', beginMs, ...this.#learning(beginMs) };
+    return { scans: { workspace: workspaceNo }, beginMs, ...this.#learning(beginMs) };
   }
 
   /** Every address that people are led to now, each once, those of the newest codes first. */
@@ -152,7 +149,7 @@ export class Subjects {
     const beginMs = beginOf(code);
     const isActive = code.dynamic && this.#isActive(code);
     const idle = isActive ? this.#learning(beginMs) : inactive;
-    return { scans: { code: code.no }, key: '', beginMs, ...idle };
+    return { scans: { code: code.no }, beginMs, ...idle };
   }
 
   async #inspectCampaign(workspaceNo: WorkspaceNo, id: string): Promise<SeenSubject | undefined> {
@@ -165,7 +162,7 @@ export class Subjects {
       codes.push(code.no);
       beginMs = Math.min(beginMs, beginOf(code));
     }
-    const seen = { scans: { codes }, key: hash('sha256', codes.join(' '), 'base64url'), beginMs };
+    const seen = { scans: { codes }, beginMs };
     const isActive = campaignStatusAt(campaign, this.#options.clock.now()) === 'active';
     if (!isActive || codes.length === 0) return { ...seen, ...inactive };
     return { ...seen, ...this.#learning(Math.max(beginMs, campaign.startDay * dayMs)) };

@@ -4,7 +4,6 @@
  *   every 5 s   record that the service runs and how far counting is       (running.ts)
  *               watches whose hour is due    -> read, conclude -> one transaction for up to 8 of them
  *               watches whose targets are due -> a round of requests -> one transaction each     (target-rounds.ts)
- *               alerts in the queue          -> the mailer
  *
  * Scans are checked once after each hour, at least a minute after its end, each watch at its own minute; every five
  * minutes during an incident. Targets are checked once a day; every hour while one fails or is inconclusive.
@@ -13,11 +12,7 @@
  * watches due at once, which is harmless, as is checking twice: conclusions.ts compares a reading with the stored findings
  * in the transaction that writes both. A watch that changed during its reading is read again.
  *
- * A watch of a code that is scanned every second hour takes 0.3 ms an hour; 2.3 ms the first time after a start
- * (hour-history.ts).
- *
- * A transaction removes an alert from the queue before the mailer gets it: it goes out once, and is lost if the process
- * ends before the mail server has it.
+ * A watch of a code that is scanned every second hour takes 2.3 ms an hour (hour-history.ts).
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../model/clock.ts';
@@ -28,11 +23,12 @@ import {
   type WatchFindings,
   type WatchRecord,
 } from '../model/watches/watch.ts';
+import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { DueEntry, DueTable } from '../store/due-table.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { CounterHandle } from '../telemetry/metrics.ts';
 import { Ticker } from '../telemetry/ticker.ts';
-import type { AlertMailer } from './alert-mailer.ts';
 import {
   type CheckedTarget,
   concludeScans,
@@ -41,13 +37,11 @@ import {
   type ScansReading,
 } from './conclusions.ts';
 import { type Evidence, lastHourOf, lastScanMs, quietOf } from './expectation.ts';
-import { isInGap } from './gaps.ts';
-import { type HourHistory, localHoursOf } from './hour-history.ts';
-import type { Incidents } from './incidents.ts';
+import { isInGap, localHoursOf, readHours } from './hour-history.ts';
+import type { Incidents, Reported } from './incidents.ts';
 import { observedFrom, type Running, wasDown } from './running.ts';
 import type { SeenSubject, Subjects } from './subjects.ts';
 import type { TargetRounds } from './target-rounds.ts';
-import type { WatchMeter } from './watch-metrics.ts';
 import type { Watches } from './watches.ts';
 
 const tickMs = 5_000;
@@ -75,11 +69,12 @@ export interface WatchSchedulerOptions {
   readonly watches: Watches;
   readonly incidents: Incidents;
   readonly subjects: Subjects;
-  readonly history: HourHistory;
+  readonly scans: Pick<ScanAnalytics, 'series'>;
   readonly running: Running;
   readonly rounds: TargetRounds;
-  readonly alerts: AlertMailer;
-  readonly meter: WatchMeter;
+  /** Looks, by `what`: `scans` (read, gone, failed) or `target` (answering, failing, inconclusive). */
+  readonly checks: CounterHandle;
+  readonly begun: CounterHandle;
 }
 
 /** What was read of a watch; `gone`: its code or campaign is. */
@@ -130,10 +125,9 @@ export class WatchScheduler {
 
   /** One round of all of it: for the ticker, and a test with its own clock. */
   async tick(): Promise<void> {
-    const { store, running, rounds, alerts, clock } = this.#options;
+    const { store, running, rounds, clock } = this.#options;
     const isWatching = [...store.watches.workspaceWatches.keys({ limit: 1 })].length > 0;
     await running.tick(isWatching);
-    await alerts.tick();
     if (!isWatching) return;
     const nowMs = clock.now();
     await store.watches.scansDue.pullIn(nowMs + scansDueMsMax, nowMs);
@@ -196,14 +190,14 @@ export class WatchScheduler {
   }
 
   async #read(watch: WatchRecord, record: RunningRecord, countedToMs: number): Promise<Read> {
-    const { clock, subjects, history, log } = this.#options;
+    const { clock, subjects, scans, log } = this.#options;
     try {
       const seen = await subjects.inspect(watch);
       if (seen === undefined) return { watch, reading: 'gone' };
       const nowMs = clock.now();
       const { idle } = seen;
       if (idle !== undefined) return { watch, reading: { nowMs, idle } };
-      const hours = await history.read(watch.id, seen, { nowMs, countedToMs });
+      const hours = await readHours(scans, seen.scans, nowMs);
       const evidence = this.#evidenceOf(watch, seen, record, { ...hours, countedToMs });
       return { watch, reading: { nowMs, idle, ...readingOf(watch, evidence) } };
     } catch (err) {
@@ -238,26 +232,33 @@ export class WatchScheduler {
 
   /** @throws Failure storage_full, not_active */
   async #writeScans(read: readonly Read[]): Promise<void> {
-    const { store, watches, meter, history } = this.#options;
-    await store.environment.transaction(() => {
+    const { store, watches, checks } = this.#options;
+    const reported = await store.environment.transaction(() => {
+      const reports: Reported = [];
       for (const { watch, reading } of read) {
         const before = this.#unchanged(watch);
         if (before === undefined) continue;
         if (reading === 'gone') watches.remove(watch);
-        else this.#putScans(watch, before, reading);
+        else this.#putScans(watch, before, reading, this.#writerOf(watch, reports));
       }
+      return reports;
     });
-    for (const { watch, reading } of read) {
-      if (reading === 'gone') history.free(watch.id);
-      meter.checked('scans', typeof reading === 'string' ? reading : 'read');
+    this.#mail(reported);
+    for (const { reading } of read) {
+      checks.add(1, { what: 'scans', result: typeof reading === 'string' ? reading : 'read' });
     }
   }
 
-  #putScans(watch: WatchRecord, before: WatchFindings, reading: ScansReading | 'failed'): void {
+  #putScans(
+    watch: WatchRecord,
+    before: WatchFindings,
+    reading: ScansReading | 'failed',
+    writer: IncidentWriter,
+  ): void {
     const { store, clock } = this.#options;
     const { findings, scansDue } = store.watches;
     const isFailed = reading === 'failed';
-    const after = isFailed ? before : concludeScans(before, watch, reading, this.#writerOf(watch));
+    const after = isFailed ? before : concludeScans(before, watch, reading, writer);
     const isSoon = isFailed || after.silent !== undefined || after.spiking !== undefined;
     const nowMs = clock.now();
     const next = nextHourMs(watch.id, nowMs);
@@ -273,16 +274,24 @@ export class WatchScheduler {
   }
 
   /** Incidents of a watch begin and end with the transaction that runs. */
-  #writerOf(watch: WatchRecord): IncidentWriter {
-    const { incidents, subjects, meter } = this.#options;
+  #writerOf(watch: WatchRecord, reported: Reported): IncidentWriter {
+    const { incidents, subjects } = this.#options;
     return {
       begin: (beginning) => {
         const name = subjects.nameOf(watch.workspaceNo, watch.subject) ?? '';
-        meter.begun(beginning.kind);
-        return incidents.begin(watch, { ...beginning, name });
+        return incidents.begin(watch, { ...beginning, name }, reported);
       },
-      end: (id, endedBy, status) => incidents.end(watch, id, endedBy, status),
+      end: (id, endedBy, status) => incidents.end(watch, id, endedBy, status, reported),
     };
+  }
+
+  /** After the commit. */
+  #mail(reported: Reported): void {
+    const { incidents, begun } = this.#options;
+    for (const { incident, what } of reported) {
+      if (what === 'begun') begun.add(1, { kind: incident.kind });
+    }
+    incidents.mail(reported);
   }
 
   /**
@@ -335,22 +344,28 @@ export class WatchScheduler {
     watch: WatchRecord,
     checked: readonly CheckedTarget[] | undefined,
   ): Promise<void> {
-    const { store, clock, meter, subjects, watches } = this.#options;
+    const { store, clock, checks, subjects, watches } = this.#options;
     const { findings, targetDue } = store.watches;
-    await store.environment.transaction(() => {
+    const reported = await store.environment.transaction(() => {
+      const reports: Reported = [];
       const before = this.#unchanged(watch);
-      if (before === undefined) return;
+      if (before === undefined) return reports;
       const name = readOr(() => subjects.nameOf(watch.workspaceNo, watch.subject), 'damaged');
-      if (name === undefined) return watches.remove(watch);
+      if (name === undefined) {
+        watches.remove(watch);
+        return reports;
+      }
       const nowMs = clock.now();
-      const writer = this.#writerOf(watch);
+      const writer = this.#writerOf(watch, reports);
       const after =
         checked === undefined ? before : concludeTargets(before, checked, nowMs, writer);
       const isClear = checked?.every(({ result }) => result.is === 'answering') ?? false;
       findings.put(watch.id, after);
       targetDue.set([watch.id], nowMs + (isClear ? targetEveryMs : targetAgainMs));
+      return reports;
     });
-    for (const { result } of checked ?? []) meter.checked('target', result.is);
+    this.#mail(reported);
+    for (const { result } of checked ?? []) checks.add(1, { what: 'target', result: result.is });
   }
 }
 

@@ -10,7 +10,7 @@
 import type { Clock } from '../model/clock.ts';
 import { Failure, type Fault, notFound } from '../model/failure.ts';
 import { type IdSource, parseId } from '../model/ids.ts';
-import type { WorkspaceNo } from '../model/numbers.ts';
+import { type WorkspaceNo, workspaceRange } from '../model/numbers.ts';
 import {
   type IncidentEnd,
   openIncidentsOf,
@@ -77,7 +77,7 @@ export class Watches {
       const rules = rulesOf(draft, withPerson(mailTo, userId, mail));
       this.#check(workspaceNo, draft.subject, rules);
       const { watches, workspaceWatches } = store.watches;
-      if (workspaceWatches.count(everyOf(workspaceNo)) >= watchesMax) {
+      if (workspaceWatches.count(workspaceRange(workspaceNo)) >= watchesMax) {
         throw new Failure('conflict', `A workspace has at most ${watchesMax} watches`);
       }
       const nowMs = clock.now();
@@ -122,7 +122,10 @@ export class Watches {
   idsOf(workspaceNo: WorkspaceNo, subjectId?: string): string[] {
     const { workspaceWatches } = this.#options.store.watches;
     const ids: string[] = [];
-    for (const { key, value } of workspaceWatches.range(everyOf(workspaceNo), () => undefined)) {
+    for (const { key, value } of workspaceWatches.range(
+      workspaceRange(workspaceNo),
+      () => undefined,
+    )) {
       if (subjectId === undefined || value[0] === subjectId) ids.push(key[1]);
     }
     return ids.toReversed();
@@ -243,12 +246,6 @@ export class Watches {
 
 const subjectIdOf = (subject: WatchSubject): string =>
   subject.kind === 'workspace' ? '' : subject.id;
-
-function everyOf(workspaceNo: WorkspaceNo) {
-  const start: [number, string] = [workspaceNo, ''];
-  const end: [number, string] = [workspaceNo + 1, ''];
-  return { start, end };
-}
 
 /** @param isWanted whether the person is one of them; undefined = as before */
 function withPerson(

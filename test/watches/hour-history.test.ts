@@ -1,30 +1,25 @@
-/** Hours of a watched subject over the real engine, read a little at a time, against a plain count of the scans. */
+/** Hours of a watched subject over the real engine, against a plain count of the scans. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
-import { HourHistory } from '../../src/watches/hour-history.ts';
+import { readHours } from '../../src/watches/hour-history.ts';
 import { EngineHarness } from '../scans/engine-harness.ts';
 import { hourMs, noonMs } from './watches-fixture.ts';
 
 const codes = [1, 2, 3] as const;
-const subjects = [
-  { scans: { code: 1 }, key: '', beginMs: 0 },
-  { scans: { codes: [2, 3] }, key: '2 3', beginMs: 0 },
-  { scans: { workspace: 1 }, key: '', beginMs: 0 },
-];
+const subjects = [{ code: 1 }, { codes: [2, 3] }, { workspace: 1 }];
 const counted = [[1], [2, 3], [1, 2, 3]] as const;
 const agent =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 Version/17.4 Mobile/15E148';
 
-/** Time that passes, then scans of a code, as often as a person reads. */
+/** Time that passes, then scans of a code. */
 const step = fc.record({
   pauseHours: fc.oneof(fc.nat(3), fc.nat(40), fc.constant(24 * 20)),
   code: fc.constantFrom(...codes),
   scans: fc.nat(4),
-  isRead: fc.boolean(),
 });
 
-test('are those of the scans, whatever was read before', async () => {
+test('are those of the scans', async () => {
   const walk = fc.array(step, { minLength: 5, maxLength: 30 });
   const property = fc.asyncProperty(walk, async (steps) => {
     const engine = new EngineHarness({
@@ -35,19 +30,17 @@ test('are those of the scans, whatever was read before', async () => {
       codeOf: () => undefined,
     });
     try {
-      const history = new HourHistory(engine.queries.analytics);
       engine.nowMs = noonMs;
       engine.startShards(1);
-      for (const { pauseHours, code, scans, isRead } of steps) {
+      for (const { pauseHours, code, scans } of steps) {
         engine.nowMs += pauseHours * hourMs;
         const one = { codeNo: code, workspaceNo: 1, agent, referer: '', isPrefetch: false };
         const address = Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 9, 9, 9, 9]);
         const all = Array.from({ length: scans }, () => ({ ...one, address }));
         if (scans > 0) engine.scan(0, engine.nowMs, all);
         engine.settle();
-        if (isRead) await checkAll(engine, history);
       }
-      await checkAll(engine, history);
+      await checkAll(engine);
     } finally {
       await engine.close();
     }
@@ -55,11 +48,10 @@ test('are those of the scans, whatever was read before', async () => {
   await fc.assert(property, { numRuns: 5 });
 });
 
-async function checkAll(engine: EngineHarness, history: HourHistory): Promise<void> {
+async function checkAll(engine: EngineHarness): Promise<void> {
   const { nowMs } = engine;
   for (const [at, subject] of subjects.entries()) {
-    const times = { nowMs, countedToMs: nowMs - 2_000 };
-    const { firstHour, counts } = await history.read(`wch_${at}`, subject, times);
+    const { firstHour, counts } = await readHours(engine.queries.analytics, subject, nowMs);
     expect(firstHour).toBe((Math.floor(nowMs / dayMs) - 56) * 24);
     expect(counts.length).toBe(Math.floor(nowMs / hourMs) - firstHour + 1);
     const expected = Array.from({ length: counts.length }, () => 0);
@@ -68,6 +60,6 @@ async function checkAll(engine: EngineHarness, history: HourHistory): Promise<vo
       const isOfIt = counted[at]?.some((no) => no === codeNo) ?? false;
       if (isOfIt && hour >= 0) expected[hour] = (expected[hour] ?? 0) + 1;
     }
-    expect(Array.from(counts)).toEqual(expected);
+    expect(counts).toEqual(expected);
   }
 }

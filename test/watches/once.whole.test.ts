@@ -175,5 +175,4 @@ test('a webhook and a mail get it once, also over a restart', async () => {
   await fixture.pass(hourMs);
   await vi.waitFor(() => expect(fixture.app.webhooks.isQuiet).toBe(true), soon);
   expect(receiver.requests.length).toBe(1);
-  expect([...fixture.app.store.watches.alertEmails.keys({})]).toEqual([]);
 });

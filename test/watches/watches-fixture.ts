@@ -17,7 +17,6 @@ export const noonMs = Date.UTC(2026, 2, 4, 12);
 /** Scans of codes, by hour since the epoch. */
 export class HourScans extends FakeScans {
   readonly hours = new Map<number, Map<number, number>>();
-  reads = 0;
 
   constructor() {
     super();
@@ -39,7 +38,6 @@ export class HourScans extends FakeScans {
   }
 
   #series(subject: Subject, { fromDay, toDay }: DayRange) {
-    this.reads += toDay - fromDay + 1;
     const codes =
       'codes' in subject
         ? [...subject.codes]

@@ -133,6 +133,16 @@ export interface IncidentRecord {
   readonly status?: number;
 }
 
+/** Informs a member about an incident, by mail. */
+export interface Alert {
+  readonly to: string;
+  readonly workspaceName: string;
+  readonly incident: IncidentRecord;
+  readonly what: 'begun' | 'ended';
+  /** In the dashboard. */
+  readonly url: string;
+}
+
 /** When the service was counting: hours of other times are ignored. */
 export interface RunningRecord {
   readonly sinceMs: number;

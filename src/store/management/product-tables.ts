@@ -18,7 +18,6 @@
  *   logo_files              the picture, PNG
  *   reports                 removed when revoked
  *   watches, incidents      ids ascend with time: read backward, a list is newest first
- *   alert_emails            mail that is not handed over yet
  *   watch_running           one record, "service"
  */
 import type { CheckoutRecord, SubscriptionRecord } from '../../model/billing.ts';
@@ -95,14 +94,6 @@ export interface StoredLogo {
 
 /** What a list filters by, without decoding the record: the id of the code or campaign, empty = the workspace. */
 type PackedSubject = readonly [subjectId: string];
-
-export type AlertEmailKey = [
-  atMs: number,
-  workspaceNo: number,
-  incidentId: string,
-  what: 'begun' | 'ended',
-  userId: string,
-];
 
 const openAccountTables = (environment: StoreEnvironment) => ({
   webhooks: {
@@ -182,7 +173,6 @@ const openCodeTables = (environment: StoreEnvironment) => ({
     targetDue: new DueTable<[watchId: string]>(environment, 'watch_target_due'),
     incidents: environment.table<[number, string], IncidentRecord>('watch_incidents'),
     open: environment.set<[number, string]>('watch_open'),
-    alertEmails: environment.set<AlertEmailKey>('alert_emails'),
     running: environment.table<string, RunningRecord>('watch_running'),
   },
 });
