@@ -3,8 +3,9 @@
  * and have no line breaks in the subject. A name that contains an address is left out: mail programs would link it.
  */
 import { isoTime } from '../model/day.ts';
+import type { MailedDigest } from '../model/reports/report.ts';
 import { escapeHtml, visibleLine } from '../model/text.ts';
-import type { IncidentRecord } from '../model/watches/watch.ts';
+import type { Alert, IncidentRecord } from '../model/watches/watch.ts';
 import type { Email, Mailer } from './mailer.ts';
 
 export interface Invitation {
@@ -27,26 +28,6 @@ export interface AddressQuestion {
   readonly expiresAtMs: number;
 }
 
-/** Numbers that a member asked for. */
-export interface DigestEmail {
-  readonly to: string;
-  readonly subject: string;
-  readonly text: string;
-  readonly html: string;
-  /** The same for each try. */
-  readonly messageId: string;
-  readonly unsubscribeUrl: string;
-}
-
-/** Informs a member about an incident. */
-export interface AlertEmail {
-  readonly to: string;
-  readonly workspaceName: string;
-  readonly incident: IncidentRecord;
-  readonly what: 'begun' | 'ended';
-  readonly url: string;
-}
-
 export class Emails {
   readonly #mailer: Mailer;
 
@@ -66,7 +47,7 @@ export class Emails {
       action: 'Accept the invite',
       end: `The link works once, until ${timeText(expiresAtMs)}. If you expected no invite, do nothing.`,
     };
-    return this.#mailer.send({ to, ...email(words, acceptUrl), onFailed });
+    return this.#mailer.send({ to, ...email(words, acceptUrl) }, onFailed);
   }
 
   /** The same. A mail that is lost can be asked for again. */
@@ -78,7 +59,7 @@ export class Emails {
       action: 'Confirm the address',
       end: `Sign in as before to open the link; it works once, until ${timeText(expiresAtMs)}. If you did not ask for this, do nothing.`,
     };
-    return this.#mailer.send({ to, ...email(words, confirmUrl), onFailed: async () => undefined });
+    return this.#mailer.send({ to, ...email(words, confirmUrl) });
   }
 
   /** Informs the owner of an account about a change, at their previous address. */
@@ -89,7 +70,7 @@ export class Emails {
       action: 'Open your profile',
       end: 'If it was not you, ask the operator of the service to give your account back to you.',
     };
-    return this.#mailer.send({ to, ...email(words, url), onFailed: async () => undefined });
+    return this.#mailer.send({ to, ...email(words, url) });
   }
 
   /**
@@ -97,7 +78,7 @@ export class Emails {
    * silent (RFC 3834).
    * @returns whether the mail server accepted it
    */
-  async digest({ unsubscribeUrl, subject, ...mail }: DigestEmail): Promise<boolean> {
+  async digest({ unsubscribeUrl, subject, ...mail }: MailedDigest): Promise<boolean> {
     const headers = {
       'List-Unsubscribe': `<${unsubscribeUrl}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
@@ -107,13 +88,13 @@ export class Emails {
   }
 
   /** The same. A mail that is lost is in the dashboard. */
-  alert({ to, workspaceName, incident, what, url }: AlertEmail): boolean {
+  alert({ to, workspaceName, incident, what, url }: Alert): boolean {
     const words: Words = {
       ...alertWords(incident, what),
       action: 'Open it in Quietzone',
       end: `You get this because you, or a member of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
     };
-    return this.#mailer.send({ to, ...email(words, url), onFailed: async () => undefined });
+    return this.#mailer.send({ to, ...email(words, url) });
   }
 }
 

@@ -4,6 +4,7 @@
  * A mail is sent in the background, after its commit: a few tries with growing pauses, then it is logged without its
  * address and the caller is notified. The queue is in memory: a stop loses waiting mails; invites can be sent again.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Logger } from '../telemetry/log.ts';
 
@@ -31,14 +32,8 @@ export interface Email {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** Called once when the last try has failed. */
-  readonly onFailed: () => Promise<void>;
-}
-
-/** A mail that the caller retries. */
-export interface SingleEmail extends Omit<Email, 'onFailed'> {
-  readonly messageId: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly messageId?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export class Mailer {
@@ -46,7 +41,6 @@ export class Mailer {
   readonly #from: string;
   readonly #log: Logger;
   readonly #pausesMs: readonly number[];
-  readonly #timers = new Set<NodeJS.Timeout>();
   #mails = 0;
   #isClosed = false;
 
@@ -71,72 +65,41 @@ export class Mailer {
     this.#pausesMs = pauses;
   }
 
-  /** Queues a mail. @returns false if too many wait */
-  send(email: Email): boolean {
+  /** Queues a mail. @param onFailed called once when the last try has failed @returns false if too many wait */
+  send(email: Email, onFailed?: () => Promise<void>): boolean {
     if (this.#isClosed || this.#mails >= mailsMax) return false;
     this.#mails += 1;
-    void this.#try(email, 0);
+    void this.#sendOrRetry(email, onFailed).finally(() => (this.#mails -= 1));
     return true;
   }
 
   /** Sends it once. @returns whether the server accepted it; the log has the reason if not */
-  async sendOnce({ to, headers, ...email }: SingleEmail): Promise<boolean> {
+  async sendOnce({ to, headers, ...email }: Email): Promise<boolean> {
     if (this.#isClosed) return false;
-    const address = { name: '', address: to };
+    // An object is one address; a string would be parsed as a list.
+    const mail = { ...email, from: this.#from, to: { name: '', address: to } };
     try {
-      await this.#transport.sendMail({
-        ...email,
-        from: this.#from,
-        to: address,
-        headers: { ...headers },
-      });
+      await this.#transport.sendMail({ ...mail, headers: { ...headers } });
       return true;
     } catch (error) {
-      this.#log.warn({ code: codeOf(error) }, 'mail failed');
+      if (!this.#isClosed) this.#log.warn({ code: codeOf(error) }, 'mail failed');
       return false;
     }
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
     this.#transport.close();
   }
 
-  async #try(email: Email, tried: number): Promise<void> {
-    const { to, subject, text, html } = email;
-    try {
-      // An object is one address; a string would be parsed as a list.
-      await this.#transport.sendMail({
-        from: this.#from,
-        to: { name: '', address: to },
-        subject,
-        text,
-        html,
-      });
-      this.#mails -= 1;
-    } catch (error) {
-      if (!this.#isClosed) await this.#failed(email, tried, error);
+  async #sendOrRetry(email: Email, onFailed?: () => Promise<void>): Promise<void> {
+    for (const pauseMs of [0, ...this.#pausesMs]) {
+      await pause(pauseMs, undefined, { ref: false });
+      if (await this.sendOnce(email)) return;
+      if (this.#isClosed) return;
     }
-  }
-
-  async #failed(email: Email, tried: number, error: unknown): Promise<void> {
-    const pauseMs = this.#pausesMs[tried];
-    const code = codeOf(error);
-    if (pauseMs !== undefined) {
-      this.#log.warn({ code, tries: tried + 1 }, 'mail failed, retrying');
-      const timer = setTimeout(() => {
-        this.#timers.delete(timer);
-        void this.#try(email, tried + 1);
-      }, pauseMs);
-      timer.unref();
-      this.#timers.add(timer);
-      return;
-    }
-    this.#mails -= 1;
-    this.#log.error({ code, tries: tried + 1 }, 'mail failed, given up');
-    await email.onFailed().catch((err: unknown) => {
+    this.#log.error({ tries: this.#pausesMs.length + 1 }, 'mail failed, given up');
+    await onFailed?.().catch((err: unknown) => {
       this.#log.error({ err }, 'cannot note a failed mail');
     });
   }

@@ -41,3 +41,14 @@ export interface DigestRecord {
   readonly doneThroughDay: number;
   readonly retry?: { readonly throughDay: number; readonly tries: number };
 }
+
+/** Numbers that a member asked for. */
+export interface MailedDigest {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** The same for each try. */
+  readonly messageId: string;
+  readonly unsubscribeUrl: string;
+}

@@ -8,7 +8,7 @@
  */
 import type { DayRange } from '../../model/day.ts';
 import { escapeHtml } from '../../model/text.ts';
-import type { DigestFrequency } from '../../model/reports/report.ts';
+import type { DigestFrequency, MailedDigest } from '../../model/reports/report.ts';
 import {
   capital,
   changeText,
@@ -49,13 +49,9 @@ export interface DigestContent {
   readonly unsubscribeUrl: string;
 }
 
-export interface DigestMail {
-  readonly subject: string;
-  readonly text: string;
-  readonly html: string;
-}
-
-export function digestMail(content: DigestContent): DigestMail {
+export function digestMail(
+  content: DigestContent,
+): Pick<MailedDigest, 'subject' | 'text' | 'html'> {
   const { workspaceName, frequency, numbers } = content;
   const subject = `${workspaceName}: ${scansText(numbers.totalScans)} ${
     frequency === 'weekly' ? 'last week' : `in ${monthName(numbers)}`

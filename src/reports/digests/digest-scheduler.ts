@@ -9,9 +9,10 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../model/clock.ts';
+import type { MailedDigest } from '../../model/reports/report.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
-import { type DigestContent, type DigestMail, digestMail } from './digest-mail.ts';
+import { type DigestContent, digestMail } from './digest-mail.ts';
 import { periodThrough } from './digest-schedule.ts';
 import type { ClaimedDigest, DigestKey, Digests, DueDigest } from './digests.ts';
 import type { DigestNumbers } from './digest-numbers.ts';
@@ -23,13 +24,6 @@ const batchMax = 50;
 const cachedMax = 100;
 /** Longest wait for a mail in transit at a stop. */
 const closingMsMax = 3_000;
-
-export interface MailedDigest extends DigestMail {
-  readonly to: string;
-  /** The same for each try. */
-  readonly messageId: string;
-  readonly unsubscribeUrl: string;
-}
 
 export interface DigestSchedulerOptions {
   readonly digests: Pick<Digests, 'due' | 'putOffUnreadable' | 'claim' | 'putBack'>;
