@@ -19,8 +19,6 @@
  * The same commit and the same `strip` give the same bytes, in any folder. Without `strip` the file keeps Node's symbols,
  * without `readelf` nothing checks the glibc it needs, without `dpkg-deb` there is no .deb. `--quick` makes the file
  * alone, compressed little, to be tried.
- *
- * UWS_NODE names another build of uWebSockets.js (natives.ts).
  */
 import { execFileSync } from 'node:child_process';
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -35,7 +33,6 @@ import { makeExecutable } from './executable.ts';
 import { geoPackages, makeGeoTable } from './geo-files.ts';
 import { checkRuns, glibcMin } from './glibc.ts';
 import {
-  assertAddon,
   modulesOf,
   nativeNames,
   nativesOf,
@@ -83,7 +80,6 @@ async function textNames(): Promise<string[]> {
 /** @throws Error for a file that does not run on the oldest supported glibc */
 function checkNatives(target: Target, natives: readonly NativeSource[], node: string): void {
   const files = natives.map(({ file }) => file);
-  for (const file of files) assertAddon(file);
   const isChecked = [node, ...files].every((file) => checkRuns(file, target));
   report(
     isChecked
@@ -147,7 +143,7 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   report(target);
   await clear(folder);
   const modules = await modulesOf(root, target);
-  const natives = nativesOf(target, modules, process.env);
+  const natives = nativesOf(target, modules);
   const node = join(modules, `node-${target}/bin/node`);
   checkNatives(target, natives, node);
   const { version } = shipped;

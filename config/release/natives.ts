@@ -1,8 +1,6 @@
 /**
  * The files of machine code of a target: where each is taken from, and its place in the runtime folder. sharp finds
  * libvips by a path relative to itself, so both keep the names that their packages have.
- *
- *   UWS_NODE=FILE    another build of uWebSockets.js, for Node's module version 127
  */
 import { execFile } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -26,7 +24,7 @@ export interface NativeSource {
   /** Path in the runtime folder. */
   readonly name: string;
   readonly file: string;
-  /** Of its package in node_modules, or of the one that the given file replaces: its licenses hold for both. */
+  /** Of its package in node_modules. */
   readonly folder: string;
   /** As it is published, which package.json may give another name here. */
   readonly package: string;
@@ -49,11 +47,7 @@ export const sharpName = (target: Target): string => `native/sharp-${target}/lib
  * @param modules a node_modules folder with the packages of the target
  * @throws Error where a file is missing
  */
-export function nativesOf(
-  target: Target,
-  modules: string,
-  environment: Readonly<Record<string, string | undefined>>,
-): NativeSource[] {
+export function nativesOf(target: Target, modules: string): NativeSource[] {
   const uws = `dist/bin/uws_${target.replace('-', '_')}_${moduleVersion}.node`;
   const lmdb = [`@lmdb/lmdb-${target}`, `node.abi${moduleVersion}.glibc.node`] as const;
   const msgpackr = [
@@ -62,10 +56,8 @@ export function nativesOf(
   ] as const;
   const sharp = `@img/sharp-${target}`;
   const vips = `@img/sharp-libvips-${target}`;
-  const wanted: ReadonlyArray<
-    readonly [name: string, folder: string, path: string, variable?: string]
-  > = [
-    [nativeNames.uws, 'uWebSockets.js', uws, 'UWS_NODE'],
+  const wanted: ReadonlyArray<readonly [name: string, folder: string, path: string]> = [
+    [nativeNames.uws, 'uWebSockets.js', uws],
     [nativeNames.lmdb, ...lmdb],
     // Published for glibc on x64 alone: elsewhere msgpackr runs without it.
     ...(existsSync(join(modules, ...msgpackr))
@@ -76,11 +68,7 @@ export function nativesOf(
       (path) => [`native/sharp-libvips-${target}/${path}`, vips, path] as const,
     ),
   ];
-  return wanted.map(([name, folder, path, variable = '']) => {
-    const given = environment[variable] ?? '';
-    if (given !== '') {
-      return { name, folder, file: given, package: `given by ${variable}`, version: '' };
-    }
+  return wanted.map(([name, folder, path]) => {
     const file = join(modules, folder, path);
     if (!existsSync(file))
       throw new Error(`Cannot find ${folder}/${path}, expected it for ${target}`);
@@ -98,16 +86,6 @@ function filesOf(modules: string, from: string, part: string): string[] {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.includes(part)) : [];
   if (names.length === 0) throw new Error(`Cannot find a ${part} file in ${from}/lib`);
   return names.sort().map((name) => `lib/${name}`);
-}
-
-/** @throws Error for a file that Node 22 would not load as an addon */
-export function assertAddon(file: string): void {
-  const registers = [`node_register_module_v${moduleVersion}`, 'napi_register_module_v1'];
-  const bytes = readFileSync(file);
-  if (file.includes('.so') || registers.some((name) => bytes.includes(name))) return;
-  throw new Error(
-    `Cannot build ${file} in, expected an addon for Node's module version ${moduleVersion}`,
-  );
 }
 
 /** Returns a node_modules folder with the native packages of `target`, of the versions that are locked. */

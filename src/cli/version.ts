@@ -14,7 +14,6 @@ export function versionText({
 /** The files of machine code that were built in, a line each: SHA-256, name, package and version. */
 export function nativesText(natives: readonly NativeFile[]): string[] {
   return natives.map(
-    ({ name, package: from, version, sha256 }) =>
-      `${sha256}  ${name} (${`${from} ${version}`.trim()})`,
+    ({ name, package: from, version, sha256 }) => `${sha256}  ${name} (${from} ${version})`,
   );
 }
