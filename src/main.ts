@@ -45,7 +45,6 @@ const exitCode = await run(args, {
   result: (text) => console.log(text),
   show,
   progress: (text) => console.error(text),
-  terminal: process.stderr.isTTY ? process.stderr : undefined,
   environment: processEnvironment,
 });
 process.exitCode = exitCode;

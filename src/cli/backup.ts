@@ -42,12 +42,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     work: (progress: PrintedProgress) => Promise<void>,
   ): Promise<void> => {
     const { PrintedProgress } = await import('./copy-progress.ts');
-    const progress = new PrintedProgress(context, systemClock);
-    try {
-      await work(progress);
-    } finally {
-      progress.stop();
-    }
+    await work(new PrintedProgress(context.progress, systemClock));
   };
   program
     .command('backup <dir>')
@@ -106,7 +101,6 @@ async function verify(
   const found =
     (await verifyByService(folder, progress)) ??
     (await withFolderLock(folder, 'verify', () => verifyWhole(folder, progress)));
-  progress.stop();
   context.result(options.json === true ? JSON.stringify(found) : textOf(found));
   if (found.findings.length > 0) context.fail();
 }

@@ -16,8 +16,6 @@ export interface Process {
   readonly show: (text: string) => Promise<void>;
   /** Prints progress and reasons, on standard error. */
   readonly progress: (text: string) => void;
-  /** Standard error where it is a terminal: it gets the progress bar. */
-  readonly terminal: NodeJS.WriteStream | undefined;
   readonly environment: Environment;
 }
 

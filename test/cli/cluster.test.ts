@@ -52,7 +52,6 @@ async function cluster(environment: Environment, ...words: string[]) {
     result: (text) => void lines.push(text),
     show: () => Promise.resolve(),
     progress: (text) => void lines.push(text),
-    terminal: undefined,
     environment,
   });
   return { code, text: lines.join('\n') };

@@ -35,7 +35,6 @@ async function health(environment: Record<string, string>, ...options: string[])
     result: (text) => void result.push(text),
     show: () => Promise.resolve(),
     progress: (text) => void progress.push(text),
-    terminal: undefined,
     environment,
   });
   return { code, result, progress };

@@ -63,7 +63,6 @@ async function importing(
   const console = {
     result: (text: string) => void results.push(text),
     progress: (text: string) => void progress.push(text),
-    terminal: undefined,
   };
   const request: ImportRequest = { file, format: 'auto', isDryRun: false, ...more };
   const isWhole = await importFile(asking, request, console, systemClock);

@@ -22,7 +22,6 @@ async function execute({ no, args, environment }: CommandOrder): Promise<Command
     result: (text) => void results.push(`${text}\n`),
     show: async (text) => void results.push(`${text}\n`),
     progress: (text) => void reasons.push(`${text}\n`),
-    terminal: undefined,
     environment,
   });
   return { no, code, stdout: results.join(''), stderr: reasons.join('') };

@@ -38,13 +38,10 @@ export async function joinText(
   scans: JoinOptions['scans'],
 ): Promise<string> {
   assertCore(config, 'join');
-  const progress = new PrintedProgress(context, systemClock);
-  try {
-    const { name, role } = await join({ config, say: context.progress, progress, scans });
-    return `Data folder ${config.dataDir} has the data of the cluster, as ${name}. Start it: \`quietzone serve --role ${role}\``;
-  } finally {
-    progress.stop();
-  }
+  const { progress: say } = context;
+  const progress = new PrintedProgress(say, systemClock);
+  const { name, role } = await join({ config, say, progress, scans });
+  return `Data folder ${config.dataDir} has the data of the cluster, as ${name}. Start it: \`quietzone serve --role ${role}\``;
 }
 
 /** @throws ConfigError */

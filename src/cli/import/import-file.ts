@@ -13,7 +13,7 @@ import { foldShortCode } from '../../model/code.ts';
 import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { ImportReason, ImportRecord } from '../../store/management/product-tables.ts';
-import { ProgressBar } from '../copy-progress.ts';
+import { ProgressLines } from '../copy-progress.ts';
 import type { Ask } from '../session.ts';
 import { FailureReport, type ImportPrinter } from './report.ts';
 import {
@@ -67,28 +67,21 @@ export async function importFile(
   const reported = rowsBefore - run.record.reasons.length;
   const report = new FailureReport(request.errors, reported);
   const last = run.record.reasons;
-  const format = '{rows} rows, {failed} failed | {eta_formatted}';
-  const progress = new ProgressBar(printer, clock, format);
-  progress.start(source.bytes, { rows: 0, failed: 0 });
-  try {
-    let bytes = 0;
-    const rows = source.rows((read) => (bytes = read));
-    const onDone = (row: ImportRow, number: number): void =>
-      reportRow(report, row, number, last[number - reported - 1] ?? []);
-    for await (const batch of batchesOf(rows, rowsBefore, domain, onDone)) {
-      const first = run.record.rows + 1;
-      await run.batch(batch.map(({ sent }) => sent));
-      const { reasons } = run.record;
-      for (const [offset, { row }] of batch.entries()) {
-        reportRow(report, row, first + offset, reasons[offset] ?? []);
-      }
-      const [done, failed] = [run.record.rows, failedOf(run.record)];
-      progress.update(bytes, { rows: done, failed }, `${done} rows, ${failed} failed`);
+  const progress = new ProgressLines(printer.progress, clock, source.bytes);
+  let bytes = 0;
+  const rows = source.rows((read) => (bytes = read));
+  const onDone = (row: ImportRow, number: number): void =>
+    reportRow(report, row, number, last[number - reported - 1] ?? []);
+  for await (const batch of batchesOf(rows, rowsBefore, domain, onDone)) {
+    const first = run.record.rows + 1;
+    await run.batch(batch.map(({ sent }) => sent));
+    const { reasons } = run.record;
+    for (const [offset, { row }] of batch.entries()) {
+      reportRow(report, row, first + offset, reasons[offset] ?? []);
     }
-    await run.finish();
-  } finally {
-    progress.stop();
+    progress.update(bytes, `${run.record.rows} rows, ${failedOf(run.record)} failed`);
   }
+  await run.finish();
   if (report.text !== '') printer.progress(report.text);
   const outcome = isDryRun ? `Dry run: ${file} would be imported` : `Imported ${file}`;
   printer.result(`${outcome}: ${sumsOf(run.record)}`);

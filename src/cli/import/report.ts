@@ -24,7 +24,7 @@ export interface FailedRow {
 }
 
 /** Where an import prints. */
-export type ImportPrinter = Pick<Process, 'result' | 'progress' | 'terminal'>;
+export type ImportPrinter = Pick<Process, 'result' | 'progress'>;
 
 export class FailureReport {
   readonly #file: string | undefined;

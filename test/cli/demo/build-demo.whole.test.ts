@@ -127,7 +127,6 @@ it('neither a demo nor a folder with something else is written over', async () =
     result: () => undefined,
     show: async () => undefined,
     progress: (line) => void said.push(line),
-    terminal: undefined,
     environment: {},
   });
   expect([code, said.join('\n')]).toEqual([1, expect.stringContaining('has no demo')]);
