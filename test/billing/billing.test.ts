@@ -77,23 +77,6 @@ describe('a checkout', () => {
     await confirm(fixture, id);
     await expect(fixture.open('business')).rejects.toMatchObject({ code: 'conflict' });
   });
-
-  it('of another workspace is as unknown as one that never was', async () => {
-    const fixture = await openBillingFixture();
-    const { id } = await fixture.open('pro');
-    for (const [workspaceNo, name] of [
-      [2, id],
-      [1, 'chk_00000000000000000000'],
-      [1, 'chk_x'],
-    ] as const) {
-      const failure = { code: 'not_found' };
-      await expect(fixture.billing.confirm(workspaceNo, name, nothing)).rejects.toMatchObject(
-        failure,
-      );
-      expect(() => fixture.billing.checkout(workspaceNo, name)).toThrow(/no checkout with this id/);
-    }
-    expect(fixture.plan()).toBe('free');
-  });
 });
 
 describe('a change', () => {
