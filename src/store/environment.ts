@@ -9,7 +9,6 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ABORT, open, type Database, type RootDatabase } from 'lmdb';
-import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
 import { createCodec } from './codec.ts';
 import { DamageLog, fileError } from './damage.ts';
@@ -58,10 +57,7 @@ export class StoreEnvironment {
   readonly #writes = new ReplicatedWrites();
   #replicated: ReplicatedTransactions | undefined;
   #wasRefused = false;
-  /** Whether this process must not write: every change fails. */
-  #isHeld = false;
   #underWay = 0;
-  #onEnded: (() => void) | undefined;
   /** Fired after each commit of this thread until `close`: a commit that ends later cannot be read. */
   readonly committed = new Signal();
   /** Fired when the system or LMDB refuses a commit of this thread. */
@@ -133,10 +129,10 @@ export class StoreEnvironment {
 
   /**
    * Runs `work`, which is synchronous, in a write transaction; resolves once committed. It is undone alone if it throws.
-   * @throws Failure storage_full, overloaded; in a replicated environment also not_active
+   * @throws Failure storage_full; in a replicated environment also not_active, overloaded
    */
   async transaction<T>(work: () => T): Promise<T> {
-    this.#check();
+    this.#guard.check();
     this.#underWay += 1;
     try {
       if (this.#replicated !== undefined) return await this.#replicated.add(work);
@@ -147,7 +143,6 @@ export class StoreEnvironment {
       throw this.#refusal(error);
     } finally {
       this.#underWay -= 1;
-      if (this.#underWay === 0) this.#onEnded?.();
     }
   }
 
@@ -190,26 +185,6 @@ export class StoreEnvironment {
     }
   }
 
-  /** Refuses all new writes of this process until `release`; resolves when the running ones have ended. */
-  async hold(): Promise<void> {
-    this.#isHeld = true;
-    this.#replicated?.refuse(heldFailure());
-    if (this.#underWay === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#onEnded = resolve;
-    });
-    this.#onEnded = undefined;
-  }
-
-  release(): void {
-    this.#isHeld = false;
-  }
-
-  #check(): void {
-    if (this.#isHeld) throw heldFailure();
-    this.#guard.check();
-  }
-
   /** A child of the batch of this event loop cycle. Another thread waits for the writer's lock and the disk. */
   #begin<T>(work: () => T): Promise<T> {
     const committed = this.#root.childTransaction(work);
@@ -230,7 +205,7 @@ export class StoreEnvironment {
   /** Runs a transaction on this thread at once: for threads that only write. Not in a replicated environment. */
   transactionSync<T>(work: () => T): T {
     this.#assertSingle('commit at once');
-    this.#check();
+    this.#guard.check();
     try {
       // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
       const result = this.#root.transactionSync(work, abortableWithoutFlush);
@@ -316,10 +291,5 @@ export async function withEnvironment<T>(
 const maxDbs = 112;
 /** After a refused commit the `close` of lmdb-js never ends, and the process would exit before it reports what is lost. */
 const refusedCloseMsMax = 1_000;
-
-const heldFailure = (): Failure =>
-  new Failure('overloaded', 'Cannot change anything now: another process is taking over', {
-    retryAfterSeconds: 1,
-  });
 
 const ignore = (): void => undefined;

@@ -3,7 +3,7 @@
  *
  *   queued ── run, its writes undone ──> in the log? ── yes ──> applied, answered
  *      │                                     └── no ──> refused: `not_active`
- *      └── the lease lapsed, a hold, a close ──> refused
+ *      └── the lease lapsed, a close ──> refused
  *
  * Work runs on what is applied from the log. Later works of its batch see its writes, other readers once they are applied:
  * an environment is never ahead of its log. A batch begins in an immediate, so that all transactions of one event loop
@@ -63,10 +63,8 @@ export class ReplicatedTransactions {
   readonly #soon: (begin: () => void) => void;
   readonly #unlisten: () => void;
   #queue: Queued[] = [];
-  /** Why queued works were refused since the batch began. */
+  /** Why works were refused since the batch began: another machine may have written, so a batch that ran before it is too. */
   #refusal: { readonly error: unknown } | undefined;
-  /** Lapses of the lease. After one another machine may have written, so a batch that ran before it is refused. */
-  #lapses = 0;
   #isPumping = false;
   #isClosed = false;
 
@@ -95,26 +93,24 @@ export class ReplicatedTransactions {
     });
   }
 
-  /** Refuses the queued works; the running batch ends. */
-  refuse(error: unknown): void {
-    this.#refusal = { error };
-    for (const { reject } of this.#queue.splice(0)) reject(error);
-  }
-
-  /** Refuses queued and later works with `not_active`; the log still decides about the running batch. */
+  /** Refuses queued and later works with `not_active`; the log still decides about a batch that it has. */
   close(): void {
     this.#isClosed = true;
     this.#unlisten();
-    this.refuse(closedFailure());
+    this.#refuse(closedFailure());
   }
 
   #lapse(): void {
     try {
       this.#replicator.check();
     } catch (error) {
-      this.#lapses++;
-      this.refuse(error);
+      this.#refuse(error);
     }
+  }
+
+  #refuse(error: unknown): void {
+    this.#refusal = { error };
+    for (const { reject } of this.#queue.splice(0)) reject(error);
   }
 
   async #pump(): Promise<void> {
@@ -132,13 +128,9 @@ export class ReplicatedTransactions {
 
   async #tried(offered: readonly Queued[]): Promise<BatchRun> {
     this.#replicator.check();
-    const lapses = this.#lapses;
     const run = await this.#run(offered.map(({ work }) => work));
+    if (this.#refusal !== undefined) throw this.#refusal.error;
     this.#queue.unshift(...offered.slice(run.outcomes.length));
-    if (this.#refusal !== undefined) {
-      this.refuse(this.#refusal.error);
-      if (lapses !== this.#lapses) throw this.#refusal.error;
-    }
     return run;
   }
 

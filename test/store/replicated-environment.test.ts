@@ -268,32 +268,6 @@ async function oneAtTheLog({ environment, tables }: Store, log: Log) {
   return { open: () => open(), running, queued };
 }
 
-test('a hold refuses what has not begun, and waits for what stands at the log', async () => {
-  const { store, log } = replicatedStore();
-  const { environment, tables } = store;
-  const { open, running, queued } = await oneAtTheLog(store, log);
-  let isHeld = false;
-  const hold = async (): Promise<void> => {
-    await environment.hold();
-    isHeld = true;
-  };
-  const held = hold();
-  await expect(queued).rejects.toMatchObject({ code: 'overloaded' });
-  await expect(environment.transaction(() => 1)).rejects.toMatchObject({ code: 'overloaded' });
-  expect(isHeld).toBe(false);
-  open();
-  await held;
-  await running;
-  environment.release();
-  log.gate = () => undefined;
-  await environment.transaction(() => tables.any.put('after', 1));
-  expect(['running', 'queued', 'after'].map((key) => tables.any.has(key))).toEqual([
-    true,
-    false,
-    true,
-  ]);
-});
-
 test('what waits when an environment closes is refused, and a commit that comes later is not done here', async () => {
   const { store, log } = replicatedStore();
   const { environment } = store;
