@@ -144,7 +144,7 @@ export class Cluster {
     const seq = after.seq + 1;
     const position = { ...after, seq, epoch: 1, n: seq, chain: Buffer.from([seq >> 8, seq]) };
     this.#position = position;
-    await Promise.all(this.cores.map(({ store }) => store.apply(writes, position, after)));
+    await Promise.all(this.cores.map(({ store }) => store.apply(writes, position)));
     if (this.entriesLeft === 0) this.leader = undefined;
     return true;
   }

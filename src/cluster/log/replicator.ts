@@ -112,9 +112,10 @@ export class LogReplicator implements Replicator {
     this.#queue = new ApplyQueue({
       store,
       onFailed: (error) => this.#failed(error),
+      onFull: () => this.#consumer.pause(),
       onDrained: () => this.#consumer.restart(0),
     });
-    this.#applier = new Applier(this.#queue.stored);
+    this.#applier = new Applier(store.position());
     this.#consumer = new LogConsumer({
       log,
       timers,
@@ -314,7 +315,6 @@ export class LogReplicator implements Replicator {
       if (decision.kind === 'part') own?.placed();
       else this.#addWrites(decision, own);
     }
-    if (this.#queue.isFull) this.#consumer.pause();
   }
 
   #led({ leader, position }: Decision & { kind: 'lead' }): void {
@@ -359,7 +359,7 @@ export class LogReplicator implements Replicator {
     if (this.#lead.state === 'leader') {
       this.#end('unapplied', `an entry that counts cannot be applied: ${detail}`);
     } else if (this.#lead.state !== 'stopped') {
-      this.#applier = new Applier(this.#queue.begin());
+      this.#applier = new Applier(this.#options.store.position());
       this.#consumer.restart(applyAgainMs);
     }
   }

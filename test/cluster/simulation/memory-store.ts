@@ -99,11 +99,11 @@ export class MemoryStore {
   replicated(stored: Soon): ReplicatedStore {
     return {
       position: () => this.#position,
-      apply: (writes, position, after) =>
+      apply: (writes, position) =>
         new Promise((resolve, reject) => {
           stored(() => {
             try {
-              this.#apply(writes, position, after);
+              this.#apply(writes, position);
               resolve();
             } catch (error) {
               reject(error);
@@ -113,9 +113,8 @@ export class MemoryStore {
     };
   }
 
-  #apply(writes: readonly StoredWrite[], position: LogPosition, after: LogPosition): void {
+  #apply(writes: readonly StoredWrite[], position: LogPosition): void {
     if (this.isFull) throw new Error('the disk is full');
-    if (Buffer.compare(this.#position.chain, after.chain) !== 0) throw new Error('out of order');
     const before: Array<readonly [string, number | undefined]> = [];
     for (const [, key, bytes] of writes) {
       const name = String(key);
