@@ -42,7 +42,6 @@ import { DigestScheduler } from './reports/digests/digest-scheduler.ts';
 import { Counting as ScanCounting } from './scans/counting.ts';
 import type { ScanQueries } from './scans/query/queries.ts';
 import type { RawQueries } from './scans/query/raw/raw-queries.ts';
-import type { StorePlaces } from './store/scans/store-places.ts';
 import type { OpenGeo } from './scans/visitor/geo/geo-data.ts';
 import type { ScanStore } from './store/scans/scans.ts';
 import { shipped } from './shipped.ts';
@@ -71,13 +70,11 @@ export interface ClusterAnswers
   extends
     Pick<
       ApiServices,
-      'changesFollowed' | 'isStale' | 'changesRefused' | 'answerWithinMs' | 'cluster'
+      'scanStore' | 'changesFollowed' | 'isStale' | 'changesRefused' | 'answerWithinMs' | 'cluster'
     >,
     Pick<PortsOptions, 'first' | 'forwarded'> {
   /** Deliveries that follow a log. */
   readonly webhooks: WebhookCluster;
-  /** For cursors of another core. */
-  readonly places: StorePlaces;
   /** Of all nodes. @param local of the journals on this one */
   readonly counting: (local: ScanCounting) => Counting;
   readonly checks: readonly HealthCheck[];

@@ -38,7 +38,7 @@ import { workspaceRoutes } from './workspaces/workspaces.ts';
 
 export function createRoutes(services: ApiServices, cookie: SessionCookie): Route[] {
   const { campaigns, clock, codes, committed, config, mail, outbox } = services;
-  const { places, scans, stopping, workspaces } = services;
+  const { scans, scanStore, stopping, workspaces } = services;
   const { shortUrlBase } = config;
   const positions = new Positions(workspaces.positionCipher);
   const view = new CodeView(shortUrlBase, cdnBaseOf(config), {
@@ -53,7 +53,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
   });
   const zoneOf: AnalyticsServices['zoneOf'] = (no) => workspaces.workspaces.find(no);
   const analytics: AnalyticsServices = { codes, scans, clock, zoneOf };
-  const logs = { outbox, scans: scans.events, positions, places };
+  const logs = { outbox, scans: scans.events, positions, clock, scanStore };
   const people = { workspaces, mail, publicUrl: config.api.publicUrl };
   const ownHosts = [new URL(shortUrlBase).host];
   return [
@@ -72,7 +72,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     }),
     ...codeAnalyticsRoutes(analytics),
     ...workspaceAnalyticsRoutes(analytics),
-    ...rawScanRoutes({ ...analytics, positions, places }),
+    ...rawScanRoutes({ ...analytics, positions, scanStore }),
     ...eventRoutes(logs),
     ...eventStreamRoutes({
       ...logs,

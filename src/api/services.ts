@@ -21,7 +21,6 @@ import type { Signal } from '../model/signal.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ReportServices } from '../reports/open-reports.ts';
 import type { ScanQueries } from '../scans/query/queries.ts';
-import type { StorePlaces } from '../store/scans/store-places.ts';
 import type { OpenGeo } from '../scans/visitor/geo/geo-data.ts';
 import type { HealthReport } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -50,8 +49,8 @@ export interface ApiServices {
   /** Undefined where no mail server is configured. */
   readonly mail: Pick<Emails, 'invite' | 'confirmAddress' | 'accountChanged'> | undefined;
   readonly scans: ScanQueries;
-  /** Maps cursors of other machines that count the same scans. Absent = a standalone machine. */
-  readonly places?: StorePlaces | undefined;
+  /** Names the store whose blocks cursors are about: each core has its own. Absent = a standalone machine. */
+  readonly scanStore?: string | undefined;
   /** Fired after each commit of a change or of a window of scans. */
   readonly committed: readonly Signal[];
   /**

@@ -5,8 +5,8 @@
  *   CORE leads here ──▶ claims DELIVERY, when its former leader is silent or has given it away ──▶ webhooks open
  *   another leads   ──▶ DELIVERY is given away, webhooks close; blocks that the leader has settled may expire here, too
  *
- * Each core numbers blocks of scans for itself. `places` (store/scans/store-places.ts) converts the leader's numbers in
- * delivery.mdb to those of this core.
+ * Each core numbers blocks of scans for itself: marks convert the leader's numbers in delivery.mdb to those of this core
+ * (store/scans/block-marks.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreReplication } from '../cluster/store-replication.ts';
@@ -17,7 +17,6 @@ import type { Logger } from '../telemetry/log.ts';
 import { Ticker } from '../telemetry/ticker.ts';
 import type { WebhookCluster } from '../webhooks/open-webhooks.ts';
 import { settledByLeader } from '../webhooks/outboxes/scan-takeover.ts';
-import type { StorePlaces } from '../store/scans/store-places.ts';
 import type { Engine } from '../services.ts';
 import type { NodeContext } from './context.ts';
 
@@ -30,17 +29,17 @@ const followMs = 1_000;
 export class CoreDelivery {
   readonly #mayLead: () => boolean;
   readonly #log: Logger;
-  readonly #tables: WebhookCluster['tables'];
+  readonly tables: WebhookCluster['tables'];
   readonly replication: StoreReplication;
 
   /** From here on delivery.mdb is written through the log alone. @param mayLead this machine leads the cluster */
   constructor(context: NodeContext, { folder, log, random }: Base, mayLead: () => boolean) {
     this.#mayLead = mayLead;
     this.#log = log;
-    this.#tables = openDeliveryTables(folder.deliveryFile);
+    this.tables = openDeliveryTables(folder.deliveryFile);
     this.replication = new StoreReplication({
       ...context,
-      environment: this.#tables.environment,
+      environment: this.tables.environment,
       name: 'delivery',
       replicas: context.config.cluster.replicas,
       timers: systemTimers,
@@ -51,8 +50,8 @@ export class CoreDelivery {
   }
 
   /** For the webhooks of a leader. */
-  webhooks(places: StorePlaces): WebhookCluster {
-    return { tables: this.#tables, places, isHeld: () => this.replication.isHeld };
+  webhooks(store: string): WebhookCluster {
+    return { tables: this.tables, store, isHeld: () => this.replication.isHeld };
   }
 
   /** Resolves when this machine leads the log of deliveries. @throws Error if another one keeps leading it, or if it has stopped */
@@ -71,14 +70,14 @@ export class CoreDelivery {
   }
 
   /** While another machine leads: releases the blocks that it has settled. @returns ends it */
-  followSettled({ threads }: Engine, places: StorePlaces): () => Promise<void> {
+  followSettled({ threads, scans }: Engine): () => Promise<void> {
     const ticker = new Ticker({
       everyMs: followMs,
       log: this.#log,
       failed: 'following settled scans failed, retrying',
       resumed: 'following settled scans resumed',
       run: async () => {
-        const settled = settledByLeader(this.#tables, places);
+        const settled = settledByLeader(this.tables, scans);
         if (settled !== undefined) threads.shards.releaseBlocks(settled);
       },
     });
@@ -88,6 +87,6 @@ export class CoreDelivery {
 
   async close(): Promise<void> {
     await this.replication.close();
-    await this.#tables.environment.close();
+    await this.tables.environment.close();
   }
 }

@@ -33,7 +33,7 @@ export async function openFollowing(
   following: Closers,
   closers: Closers,
 ): Promise<FollowingCore> {
-  const { base, identity, replication, beats } = node;
+  const { base, identity, replication, delivery, beats } = node;
   const { codes, links: writer, threads } = engine;
   const exchange = await openExchange(node, engine, following);
   const isHeld = (): boolean => replication.isHeld;
@@ -41,7 +41,7 @@ export async function openFollowing(
   const { redirects } = threads;
   const upkeep = new Upkeep({ writer, links: codes.links, redirects, isInContact, log: base.log });
   closers.push(() => upkeep.close());
-  const own = { base, node: identity.node, scans: engine.scans, isLeading: isHeld };
+  const own = { base, node: identity.node, scans: engine.scans, delivery };
   return { ...node, engine, exchange, scans: new CoreScans(own), upkeep };
 }
 

@@ -84,7 +84,7 @@ export class CoreRoles {
 
   /** @param isStopping the process stops, and not only the role that it had before */
   async standBy(isStopping: () => boolean): Promise<OpenRole> {
-    const { base, engine, delivery, scans } = this.#core;
+    const { base, engine, delivery } = this.#core;
     await this.#giveDeliveriesAway();
     return await openWithClosers(async (closers) => {
       const feed = openFeed(this.#core);
@@ -94,7 +94,7 @@ export class CoreRoles {
       const first = clusterEndpoints(this.#control, feed);
       const ipQuota = new AddressQuota(base.clock);
       await openPorts(base, { handler, first, metrics, redirects, ipQuota }, closers);
-      closers.push(delivery.followSettled(engine, scans.places));
+      closers.push(delivery.followSettled(engine));
       closers.push(() => {
         // Streams never end, edges ask again and again, and the port would wait for them.
         handler.endStreams();
@@ -154,8 +154,8 @@ export class CoreRoles {
     const core = this.#core;
     const { identity, nodes, beats, replication, delivery, scans, proof } = core;
     return {
-      webhooks: delivery.webhooks(scans.places),
-      places: scans.places,
+      webhooks: delivery.webhooks(scans.store),
+      scanStore: scans.store,
       counting: (local) =>
         new ClusterCounting({
           local,

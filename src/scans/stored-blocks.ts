@@ -10,6 +10,8 @@ import { firstReached } from '../store/sequence-search.ts';
 import { ScanBlock } from './block.ts';
 import { scannedEventId } from './scanned-event.ts';
 
+/** Cores of a cluster have a scan at different times: what one continues of another begins so much earlier. */
+export const coresMsMax = 60_000;
 /** A search for an event reads the first blocks that have its time, about 20 ms. */
 const lookedAtMax = 64;
 const lookedAtBytesMax = 16_777_216;

@@ -20,7 +20,6 @@ import type { Signal } from '../model/signal.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { type DeliveryTables, openDeliveryTables } from '../store/delivery/delivery.ts';
-import { MarkedPlaces, type StorePlaces } from '../store/scans/store-places.ts';
 import { lastBlockBefore } from '../scans/stored-blocks.ts';
 import type { BlockNumbers } from './endpoints/endpoint-index.ts';
 import { ScanTakeover } from './outboxes/scan-takeover.ts';
@@ -97,8 +96,8 @@ export interface WebhooksOptions {
 export interface WebhookCluster {
   /** The replicated store; its owner closes it. */
   readonly tables: DeliveryTables;
-  /** Maps block numbers of other machines to this one's. */
-  readonly places: StorePlaces;
+  /** Names the store of scans whose block numbers this machine uses. */
+  readonly store: string;
   /** Whether this machine leads and no other can yet, so that results can be stored. */
   readonly isHeld?: () => boolean;
 }
@@ -116,7 +115,7 @@ export function openWebhooks(options: WebhooksOptions) {
   const listening: Array<() => void> = [];
   const { stop, finish, isStopping } = endings(sending, sender, scheduler, listening);
   const recover = once(async () => {
-    if (takeover?.isNew === true) await takeover.share();
+    if (takeover?.isNew === true) await takeover.flush();
     await dispatcher.recover();
     if (takeover?.isNew === true) await feeds.save();
   });
@@ -280,20 +279,18 @@ function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
 
 /** A single machine has one only if its folder was restored from a core's backup. */
 function openTakeover(
-  { cluster, management, scanned }: WebhooksOptions,
+  { cluster, scanned }: WebhooksOptions,
   tables: DeliveryTables,
 ): ScanTakeover | undefined {
   if (scanned === undefined) return undefined;
-  const { store: scans } = scanned;
-  const places = cluster?.places ?? new MarkedPlaces({ store: '', scans, management });
-  const takeover = new ScanTakeover({ tables, places });
+  const takeover = new ScanTakeover({ tables, scans: scanned.store, store: cluster?.store ?? '' });
   return cluster !== undefined || takeover.isNew ? takeover : undefined;
 }
 
 function numbersOf({ cluster, scanned }: WebhooksOptions): BlockNumbers | undefined {
   if (scanned === undefined) return undefined;
   const lastBefore = (timeMs: number): number => lastBlockBefore(scanned.store, timeMs);
-  return { core: cluster?.places.store ?? '', lastBefore };
+  return { core: cluster?.store ?? '', lastBefore };
 }
 
 function openReaders({ outbox, scanned }: WebhooksOptions, clock: WheelClock): OutboxReader[] {

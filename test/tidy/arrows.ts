@@ -46,7 +46,7 @@ const arrows: Readonly<Record<string, string>> = {
   dashboard: '',
   http: 'links routes scans workers/supervised-thread.ts dashboard/paths.ts',
   api: `outbox routes scans codes campaigns watches workspaces billing reports webhooks images http
-    config.ts system-clock.ts mail/emails.ts store/scans/store-places.ts`,
+    config.ts system-clock.ts mail/emails.ts`,
   engine: 'store workers links scans http environment.ts config.ts workspaces/signing-keys.ts',
   'modules.ts': '*',
   administration: '*',

@@ -74,6 +74,7 @@ export class Core {
       base: { ...base, log },
       scans,
       store: name,
+      deliveries: this.tables,
       isLeading: base.isLeading,
     });
     onTestFinished(async () => {
@@ -168,7 +169,7 @@ export class Cluster {
       file: core.tables.environment.path,
       cluster: {
         tables: core.tables,
-        places: core.marks.places,
+        store: core.name,
         isHeld: () => this.leader === core && this.isHeld,
       },
       management,

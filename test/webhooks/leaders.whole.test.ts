@@ -49,9 +49,9 @@ async function expectReleased(cluster: Cluster, leader: Core): Promise<void> {
   // All cores note where their blocks end.
   await cluster.settle(noteMs);
   await cluster.settle();
-  for (const { blocks, marks, name, tables } of cluster.cores) {
+  for (const { blocks, engine, name, tables } of cluster.cores) {
     if (name === leader.name) continue;
-    expect(settledByLeader(tables, marks.places)).toBe(blocks.at(-1));
+    expect(settledByLeader(tables, engine.store)).toBe(blocks.at(-1));
   }
 }
 

@@ -10,7 +10,6 @@ import { isDamage } from '../../model/failure.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { RawScanCursor, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
 import type { RawScan } from '../../scans/scanned-event.ts';
-import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { Positions } from '../positions.ts';
 import { zoneShape, calendarFor } from './analytics-query.ts';
 import { type AnalyticsServices, analyticsTag, fileNameOf } from './analytics-routes.ts';
@@ -79,7 +78,7 @@ const query = z.object({
 
 export interface RawScansOptions extends AnalyticsServices {
   readonly positions: Positions;
-  readonly places?: StorePlaces | undefined;
+  readonly scanStore?: string | undefined;
 }
 
 export function rawScanRoutes(options: RawScansOptions): Route[] {
@@ -113,7 +112,7 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       const walk: Walk = { step, filter, from };
       if (format === 'json') {
         const { data, next } = await readPage(walk, asked.limit);
-        const nextCursor = positions.write(next && cursorOf(next, options.places));
+        const nextCursor = positions.write(next && cursorOf(next, data, options));
         return jsonResult(200, { data, nextCursor, limit: asked.limit });
       }
       return {
@@ -220,20 +219,24 @@ async function* textPieces(
   }
 }
 
-/** `<block>.<done>.<left>`, in a cluster with `@<store>`: whose blocks these are. */
-const cursorOf = (
+/** `<block>.<done>.<left>`, in a cluster with `@<store>@<time>`: whose blocks these are, and of the last scan. */
+function cursorOf(
   { sequence, done, left }: RawScanCursor,
-  places: StorePlaces | undefined,
-): string => formatCursor(sequence, done, left) + (places === undefined ? '' : `@${places.store}`);
+  page: readonly RawScan[],
+  { scanStore }: RawScansOptions,
+): string {
+  const of = scanStore === undefined ? '' : `@${scanStore}@${page.at(-1)?.scannedAt ?? ''}`;
+  return formatCursor(sequence, done, left) + of;
+}
 
-/** Converts a cursor of another machine to a position that skips no counted scan. */
+/** A cursor of another machine continues by time. */
 function ownCursor(
-  { scans, places }: RawScansOptions,
+  { scans, scanStore }: RawScansOptions,
   filter: RawScanFilter,
   cursor: string,
 ): RawScanCursor | undefined {
-  const [numbers = '', store] = cursor.split('@');
+  const [numbers = '', store, scannedAt = ''] = cursor.split('@');
   const [sequence = 0, done = 0, left = 0] = parseCursor(numbers, 3);
-  if (store === undefined || store === places?.store) return { sequence, done, left };
-  return scans.raw.begin(filter, places?.newest(store, sequence));
+  if (store === undefined || store === scanStore) return { sequence, done, left };
+  return scans.raw.begin(filter, scannedAt === '' ? undefined : Date.parse(scannedAt));
 }

@@ -7,15 +7,14 @@
  *
  * One opaque cursor carries a position in each, so a page never repeats or skips what another page had:
  * an event that arrives late comes before its log's position, with the new ones.
- * In a cluster the cursor also names the machine whose blocks it is about. Another machine resumes where it skips no scan
- * that it has counted: scans of the seconds around it repeat, with the same ids.
+ * In a cluster the cursor also names the machine whose blocks it is about. Another machine continues by time: scans of the
+ * minute around it repeat, with the same ids.
  */
 import { z } from 'zod';
 import type { EventEnvelope, EventKind } from '../../model/event.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { Role } from '../../model/workspace.ts';
-import type { StorePlaces } from '../../store/scans/store-places.ts';
 import { eventText } from './event-view.ts';
 import { queryInteger } from '../fields.ts';
 import { event } from './event-schemas.ts';
@@ -46,8 +45,9 @@ const eventPage = cursorPageSchema('EventPage', event);
 const cursorShape = z.strictObject({
   o: z.int().min(0).nullable().optional(),
   s: z.string().max(300).nullable().optional(),
-  /** Whose blocks `s` names; absent on a standalone machine. */
+  /** Whose blocks `s` names, and the time of the last scan before it; absent on a standalone machine. */
   of: z.string().max(100).optional(),
+  t: z.int().optional(),
 });
 type Cursor = z.output<typeof cursorShape>;
 
@@ -59,7 +59,7 @@ interface Row {
   readonly sequence: number | undefined;
 }
 
-export function eventRoutes({ outbox, scans, positions, places }: EventLogs): Route[] {
+export function eventRoutes({ outbox, scans, positions, scanStore }: EventLogs): Route[] {
   const listEvents = getRoute({
     path: '/events',
     operationId: 'listEvents',
@@ -74,9 +74,10 @@ export function eventRoutes({ outbox, scans, positions, places }: EventLogs): Ro
     what: 'A page of events',
     read: ({ actor: { role, workspaceNo }, query: { type, limit, cursor } }) => {
       const own = positions.of(workspaceNo, 'events');
-      const position = ownPlace(parseCursor(own.read(cursor)), places);
+      const asked = parseCursor(own.read(cursor));
+      const position = asked.of === scanStore ? asked : continued(scans, asked);
       const page = readPage({ outbox, scans, workspaceNo, role }, type, limit, position);
-      return { data: page.data, limit, nextCursor: own.write(cursorText(page.next, places)) };
+      return { data: page.data, limit, nextCursor: own.write(cursorText(page.next, scanStore)) };
     },
   });
   return [listEvents];
@@ -110,9 +111,10 @@ function readPage(
   const isOutboxRead = outboxPart.rows.length === rows.length - scans.rows.length;
   const o = isOutboxRead ? outboxPart.rest : (lastSequence ?? position.o);
   const isEnd = o === null && scans.rest === null;
+  const t = scans.rows.at(-1)?.timeMs ?? position.t;
   return {
     data: rows.map((row) => row.event),
-    next: isEnd ? undefined : { o, s: scans.rest },
+    next: isEnd ? undefined : { o, s: scans.rest, t },
   };
 }
 
@@ -183,18 +185,16 @@ function merge(outbox: readonly Row[], scans: readonly Row[]): Row[] {
   }
 }
 
-/** Converts a cursor of another machine to the newest block that may have the remaining scans. */
-function ownPlace(position: Cursor, places: StorePlaces | undefined): Cursor {
-  const { o, s, of } = position;
-  if (of === undefined || of === places?.store || typeof s !== 'string') return position;
-  const newest = places?.newest(of, Number.parseInt(s, 10));
-  return newest === undefined ? { o } : { o, s: `${newest}.0` };
+/** A cursor of another machine, as one of this. */
+function continued(scans: ScanQueries['events'], { o, s, of, t }: Cursor): Cursor {
+  if (of === undefined || typeof s !== 'string') return { o, s };
+  return t === undefined ? { o } : { o, s: scans.pageFrom(t), t };
 }
 
-function cursorText(next: Cursor | undefined, places: StorePlaces | undefined): string | undefined {
+function cursorText(next: Cursor | undefined, of: string | undefined): string | undefined {
   if (next === undefined) return undefined;
-  const of = typeof next.s === 'string' ? places?.store : undefined;
-  return JSON.stringify({ ...next, ...(of !== undefined && { of }) });
+  const { o, s, t } = next;
+  return JSON.stringify({ o, s, ...(of !== undefined && { of, t }) });
 }
 
 function parseCursor(text: string | undefined): Cursor {

@@ -3,31 +3,29 @@
  *
  *   id of the stream   <encrypted "<outbox sequence>-<block sequence>.<entries done>">.<events>.<scans>: behind so
  *                      many own events of each log after that position, exactly behind one; in a cluster with
- *                      "@<store>", whose blocks these are
+ *                      "@<store>@<time>": whose blocks these are, and the time of the next scan
  *   evt_…              an event of GET /events: right after it in its own log, from its time on in the other
  *   other texts of the first form are unknown
  *
  * The two logs have no common order. After an event of the outbox the scans of the second before it repeat,
  * because they may have been committed after it; after a scan, only outbox events of its millisecond repeat.
  *
- * Each core has its own blocks of scans, but all have the same outbox. After an id of another core's stream no scan is
- * skipped, and about 20 s of scans repeat. An id of an event does not name the core that it was read from: the scans of the
- * minute before it repeat, and a scan that reached a core later than that may be missing.
+ * Each core has its own blocks of scans, but all have the same outbox. After an id of another core's stream, and after that
+ * of an event, which does not name its core, the scans of the minute before it repeat. A scan that reached the other core
+ * longer than that after this one may be missing.
  */
+import type { Clock } from '../../model/clock.ts';
 import { invalid } from '../../model/failure.ts';
 import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { EventCursor } from '../../scans/query/scan-events.ts';
-import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { Positions } from '../positions.ts';
 
 /** A scan is committed within 400 ms; twice that and some. */
 const commitMsMax = 1_000;
-/** In a cluster: cores have a scan at different times. */
-const coresMsMax = 60_000;
-const plainPattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,9})(?:@([\w.]{1,80}))?$/;
+const plainPattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,9})(?:@([\w.]{1,80})@(\d{1,15}))?$/;
 /** A chunk has at most 200 of each. */
 const idPattern = /^([\w-]{59,400})(?:\.(\d{1,3})\.(\d{1,3}))?$/;
 
@@ -55,16 +53,17 @@ export interface EventLogs {
   readonly outbox: Outbox;
   readonly scans: ScanQueries['events'];
   readonly positions: Positions;
-  /** Absent on a standalone machine. */
-  readonly places?: StorePlaces | undefined;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Names the store whose blocks positions are about. Absent on a standalone machine. */
+  readonly scanStore?: string | undefined;
 }
 
 export function writePosition(
-  { positions, places }: Pick<EventLogs, 'positions' | 'places'>,
+  { positions, scans, clock, scanStore }: EventLogs,
   workspaceNo: WorkspaceNo,
   { event, scan }: FeedPosition,
 ): string {
-  const of = places === undefined ? '' : `@${places.store}`;
+  const of = scanStore === undefined ? '' : `@${scanStore}@${scans.timeOf(scan, clock.now())}`;
   const text = `${event}-${scan.sequence}.${scan.entry}${of}`;
   return positions.of(workspaceNo, 'stream').encrypt(text);
 }
@@ -85,14 +84,12 @@ export function readPosition(
     );
   }
   const text = sources.positions.of(workspaceNo, 'stream').decrypt(position) ?? '';
-  const [, event, sequence, entry, store] = plainPattern.exec(text) ?? [];
+  const [, event, sequence, entry, store, timeMs] = plainPattern.exec(text) ?? [];
   if (event === undefined) return 'unknown';
-  if (store !== undefined && store !== sources.places?.store) {
-    const next = sources.places?.next(store, Number(sequence));
-    if (next === undefined) return 'unknown';
+  if (store !== sources.scanStore && store !== undefined) {
     // How many own scans were behind it was counted in the other order.
     const passed = { events: Number(events), scans: 0 };
-    return { event: Number(event), scan: { sequence: next, entry: 0 }, passed };
+    return { event: Number(event), scan: sources.scans.continuedAt(Number(timeMs)), passed };
   }
   return {
     event: Number(event),
@@ -102,17 +99,18 @@ export function readPosition(
 }
 
 function behindEvent(
-  { outbox, scans, places }: EventLogs,
+  { outbox, scans, scanStore }: EventLogs,
   workspaceNo: WorkspaceNo,
   id: string,
 ): FeedPosition | undefined {
   const timeMs = idTimeMs(id);
   const event = outbox.find(workspaceNo, id);
-  const beforeMs = places === undefined ? commitMsMax : coresMsMax;
-  if (event !== undefined) return { event, scan: scans.cursorAt(timeMs - beforeMs) };
+  const isAlone = scanStore === undefined;
+  const before = isAlone ? scans.cursorAt(timeMs - commitMsMax) : scans.continuedAt(timeMs);
+  if (event !== undefined) return { event, scan: before };
   const sequence = scans.blockOf(workspaceNo, id);
   if (sequence === undefined) return undefined;
   const after = outbox.sequenceAt(timeMs) - 1;
-  if (places !== undefined) return { event: after, scan: scans.cursorAt(timeMs - coresMsMax) };
+  if (!isAlone) return { event: after, scan: before };
   return { event: after, scan: scans.cursorAt(timeMs), behind: { sequence, id } };
 }

@@ -2,9 +2,9 @@
 import { storeIdOf } from '../../cluster/scans/received-positions.ts';
 import { closeAll, type Closers } from '../../engine/closers.ts';
 import type { Base } from '../../modules.ts';
-import type { StorePlaces } from '../../store/scans/store-places.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { type Engine, startRetention } from '../../services.ts';
+import type { CoreDelivery } from '../core-delivery.ts';
 import { BlockMarks } from './block-marks.ts';
 
 export interface CoreScansOptions {
@@ -12,25 +12,28 @@ export interface CoreScansOptions {
   /** The id of this machine: a copy of its store on another machine is another store. */
   readonly node: string;
   readonly scans: ScanStore;
-  readonly isLeading: () => boolean;
+  readonly delivery: CoreDelivery;
 }
 
 export class CoreScans {
   readonly #options: CoreScansOptions;
+  /** Names this store of scans: each core numbers blocks for itself. */
+  readonly store: string;
   readonly #marks: BlockMarks;
   readonly #closers: Closers = [];
 
   constructor(options: CoreScansOptions) {
     this.#options = options;
-    const { base, node, scans } = options;
+    const { base, node, scans, delivery } = options;
     const id = storeIdOf(scans.environment, () => base.ids.newId('n'));
-    const store = `${node}.${id}`;
-    this.#marks = new BlockMarks({ ...options, store });
-  }
-
-  /** Cursors that another core has given out. */
-  get places(): StorePlaces {
-    return this.#marks.places;
+    this.store = `${node}.${id}`;
+    this.#marks = new BlockMarks({
+      base,
+      scans,
+      store: this.store,
+      deliveries: delivery.tables,
+      isLeading: () => delivery.replication.isHeld,
+    });
   }
 
   start({ threads }: Engine): void {

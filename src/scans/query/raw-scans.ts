@@ -12,7 +12,7 @@ import { dayOf } from '../../model/day.ts';
 import { dataDamaged, readOr } from '../../model/failure.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
-import { storedBlocks } from '../stored-blocks.ts';
+import { coresMsMax, lastBlockOf, storedBlocks } from '../stored-blocks.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
 import type { Ranges } from './range.ts';
 import { isWithin, spansOf } from './spans.ts';
@@ -58,8 +58,8 @@ export class RawScans {
     this.#ranges = ranges;
   }
 
-  /** Starts at the newest scan; undefined when the range has none. @param newest start in this block or an earlier one */
-  begin(filter: RawScanFilter, newest = Infinity): RawScanCursor | undefined {
+  /** Starts at the newest scan; undefined when the range has none. @param timeMs at about this scan, of another core's answer */
+  begin(filter: RawScanFilter, timeMs?: number): RawScanCursor | undefined {
     const { codeNo, bots } = filter;
     this.#ranges.refresh();
     let [left] = this.#ranges.scans(codeNo, spansOf(filter));
@@ -67,6 +67,7 @@ export class RawScans {
     const { recent, summaries } = this.#ranges;
     const sequence = recent.newestOf(codeNo) || summaries.newestBlock(codeNo);
     if (left === 0 || sequence === 0) return undefined;
+    const newest = timeMs === undefined ? sequence : lastBlockOf(this.#store, timeMs + coresMsMax);
     const begin = sequence <= newest ? sequence : this.#blockWith(codeNo, newest);
     return { sequence: begin ?? sequence, done: 0, left };
   }

@@ -3,7 +3,13 @@ import type { ScannedCode } from '../../model/code.ts';
 import type { EventEnvelope } from '../../model/event.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import type { ScanBlock } from '../block.ts';
-import { blockOfEvent, firstBlockOf, storedBlocks } from '../stored-blocks.ts';
+import {
+  blockOfEvent,
+  coresMsMax,
+  firstBlockOf,
+  lastBlockOf,
+  storedBlocks,
+} from '../stored-blocks.ts';
 import type { Ranges } from './range.ts';
 import { scannedEvent, takeShown } from '../scanned-event.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -72,6 +78,12 @@ export class ScanEvents {
     return { data };
   }
 
+  /** The `before` of another core's page, by the time of its last scan. */
+  pageFrom(timeMs: number): string {
+    this.#ranges.refresh();
+    return `${lastBlockOf(this.#store, timeMs + coresMsMax)}.0`;
+  }
+
   newest(): EventCursor {
     this.#ranges.refresh();
     return { sequence: newestSequence(this.#store) + 1, entry: 0 };
@@ -84,6 +96,19 @@ export class ScanEvents {
     const found = firstBlockOf(this.#store, timeMs);
     // Deleted blocks may have had such scans: `isPast` is then true.
     return { sequence: found === oldest && oldest > 1 ? oldest - 1 : found, entry: 0 };
+  }
+
+  /** The cursor of another core, by the time of the first scan after it (`timeOf`). */
+  continuedAt(timeMs: number): EventCursor {
+    return this.cursorAt(timeMs - coresMsMax);
+  }
+
+  /** About the time of the first scan after a cursor; `nowMs` where there is none yet. */
+  timeOf({ sequence }: EventCursor, nowMs: number): number {
+    for (const [, block] of this.#ranges.recent.from(sequence)) {
+      return Math.min(Math.trunc(block.newestMs), nowMs);
+    }
+    return nowMs;
   }
 
   /** The block with the scan of a workspace's event; undefined for an unknown id. */

@@ -12,6 +12,7 @@
  *   positions     "events" | "scans"                                  -> Position: read for all endpoints up to here
  *   backlogs      endpointNo                                          -> Backlog: of an endpoint that has not settled all of that
  *   scan_store    "scans"                                             -> in a cluster: the core whose block numbers both use
+ *   scan_marks    [sequence, timeMs]                                  -> BlockMark of that core (store/scans/block-marks.ts)
  *   delivered     [endpointNo, id]                                    -> entry of the log
  *   endpoint_stats  endpointNo                                        -> EndpointStats; an endpoint with any delivery has one
  *
@@ -28,6 +29,7 @@
  * `dueMs` and `expiresMs` are times of the wheel's clock, which never steps (webhooks/deliveries/retry-wheel.ts);
  * names that end in `AtMs` are wall-clock times.
  */
+import type { BlockMarks } from '../scans/block-marks.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
@@ -119,12 +121,16 @@ export type DueKey = [endpointNo: EndpointNo, dueMs: number, id: string];
 
 export type LogKey = [endpointNo: EndpointNo, id: string];
 
+/** The only key of `scanStore`. */
+export const scanStoreKey = 'scans';
+
 export interface DeliveryTables {
   readonly environment: StoreEnvironment;
   readonly meta: Table<string, number>;
   readonly positions: Table<OutboxName, Position>;
   readonly backlogs: Table<number, Readonly<Partial<Record<OutboxName, Backlog>>>>;
   readonly scanStore: Table<'scans', string>;
+  readonly scanMarks: BlockMarks;
   readonly log: Table<LogKey, PackedDelivered>;
   readonly stats: Table<number, EndpointStats>;
   readonly rows: Table<string, Row>;
@@ -153,6 +159,7 @@ export const deliveryTables = (
   positions: environment.table('positions'),
   backlogs: environment.table('backlogs'),
   scanStore: environment.table('scan_store'),
+  scanMarks: environment.table('scan_marks'),
   log: environment.table('delivered'),
   stats: environment.table(statsTable),
   rows: environment.table('rows'),

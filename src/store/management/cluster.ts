@@ -2,7 +2,6 @@
  * Data that the nodes of a cluster share. The leader writes it and replicates it; without a cluster it is empty.
  *
  *   cluster_identity   "id"        -> the cluster's id, "cl_…", created by its first leader
- *                      "scans/…"       -> marks of a leader's blocks (store/scans/block-marks.ts)
  *   cluster_nodes      node name   -> NodeRecord, never removed
  *   cluster_secrets    file name   -> the file, encrypted
  *

@@ -12,6 +12,7 @@
  *   code_counts  workspace u32 | chunk u32 | span u16 | piece u8   scans by code of a day's piece or a month,
  *                                              4,096 codes a chunk; the first piece has no number in its key
  *   frozen       code u32                      sequence: the code's records are damaged and lack the blocks after it
+ *   block_marks  sequence | time               on a core of a cluster: how far blocks reach in the journals (block-marks.ts)
  *   meta         name                          sequence, schema
  *
  * Watermarks, checkpoints and meta are stored twice (store/twin-table.ts).
@@ -22,6 +23,7 @@ import { partitionCount } from '../../model/code.ts';
 import type { OpenMode, StoreEnvironment, Table, ValueTable } from '../environment.ts';
 import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts';
 import { openTwinTable } from '../twin-table.ts';
+import { type BlockMarks, openBlockMarks } from './block-marks.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export interface ScanStore {
@@ -35,6 +37,7 @@ export interface ScanStore {
   readonly checkpoints: Table<number, Uint8Array>;
   readonly codeCounts: Table<Uint8Array, Uint8Array>;
   readonly frozen: Table<number, number>;
+  readonly blockMarks: BlockMarks;
   readonly meta: Table<string, number>;
 }
 
@@ -55,6 +58,7 @@ export function openScanStore(path: string, mode: OpenMode = 'existing'): ScanSt
     checkpoints: openCheckpoints(environment),
     codeCounts: environment.table('code_counts', binary),
     frozen: environment.table('frozen', { key: 'uint32' }),
+    blockMarks: openBlockMarks(environment),
     meta,
   };
 }

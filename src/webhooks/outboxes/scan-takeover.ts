@@ -1,24 +1,25 @@
 /**
  * Converts the stored positions of scans when a core of a cluster begins to lead: they name blocks of the previous
- * leader, and each core has the same scans in its own blocks (store/scans/store-places.ts). Later scans are sent again
+ * leader, and each core has the same scans in its own blocks (store/scans/block-marks.ts). Later scans are sent again
  * with the same ids and bytes, about 20 s of them, except those that sent-events.ts knows.
  *
- * The mark of each own block is published before a position names it, so the next leader can convert it again.
+ * The mark of each own block is stored with the positions that name it, so the next leader can convert them again.
  */
-import type { StorePlaces } from '../../store/scans/store-places.ts';
-import type { Backlog, DeliveryTables } from '../../store/delivery/delivery.ts';
+import { type Backlog, type DeliveryTables, scanStoreKey } from '../../store/delivery/delivery.ts';
+import { lastBlockWithin, markUpTo } from '../../store/scans/block-marks.ts';
+import type { ScanStore } from '../../store/scans/scans.ts';
 
-const record = 'scans';
+type Scans = Pick<ScanStore, 'environment' | 'blockMarks'>;
 
 interface ScanTakeoverOptions {
   readonly tables: DeliveryTables;
-  /** This core's; the restored folder of a single machine has only those of other stores. */
-  readonly places: StorePlaces;
+  readonly scans: Scans;
+  /** This core's; empty in the restored folder of a single machine. */
+  readonly store: string;
 }
 
 export class ScanTakeover {
   readonly #options: ScanTakeoverOptions;
-  readonly #former: string;
   readonly #begins = new Set<number>();
   /** The stored positions name blocks of another or an unknown store. */
   isNew: boolean;
@@ -26,15 +27,15 @@ export class ScanTakeover {
 
   constructor(options: ScanTakeoverOptions) {
     this.#options = options;
-    this.#former = options.tables.scanStore.get(record, () => 'damaged') ?? '';
-    this.isNew = this.#former !== options.places.store;
-    this.isTakenOver = this.isNew && this.#former !== '';
+    const former = options.tables.scanStore.get(scanStoreKey, () => 'damaged') ?? '';
+    this.isNew = former !== options.store;
+    this.isTakenOver = this.isNew && former !== '';
   }
 
   /** The own block up to which everything is settled if the former core has settled everything up to `block`. */
   ownBlock(block: number): number {
-    const { places } = this.#options;
-    const own = this.isTakenOver ? (places.next(this.#former, block + 1) ?? 1) - 1 : block;
+    const { tables, scans } = this.#options;
+    const own = this.isTakenOver ? (ownBlockOf(tables, scans, block) ?? 0) : block;
     this.#begins.add(own);
     return own;
   }
@@ -45,15 +46,25 @@ export class ScanTakeover {
     return this.isTakenOver ? { to: [own, 0], open: [], waiting } : backlog;
   }
 
-  /** Publishes the blocks' marks; before the first transaction. @throws Failure storage_full, not_active */
-  async share(): Promise<void> {
-    await this.#options.places.share([...this.#begins]);
+  /** Before the first transaction: after a loss of power no number of a block that it names is given out again. */
+  async flush(): Promise<void> {
+    await this.#options.scans.environment.flush();
   }
 
   write(): void {
-    const { tables, places } = this.#options;
-    if (places.store === '') tables.scanStore.remove(record);
-    else tables.scanStore.put(record, places.store);
+    const { scans, store, tables } = this.#options;
+    const { scanStore, scanMarks } = tables;
+    const former = [...scanMarks.keys({})];
+    for (const key of former) scanMarks.remove(key);
+    if (store === '') {
+      scanStore.remove(scanStoreKey);
+      return;
+    }
+    scanStore.put(scanStoreKey, store);
+    for (const block of this.#begins) {
+      const row = markUpTo(scans.blockMarks, block);
+      if (row !== undefined) scanMarks.put(row.key, row.value);
+    }
   }
 
   committed(): void {
@@ -65,19 +76,25 @@ export const settledTo = ({ to, open }: Backlog): number =>
   Math.min(to[0], ...open.map(([sequence]) => sequence - 1));
 
 /** The own block up to which the leader has settled everything, for a standby; undefined if unknown. */
-export function settledByLeader(
-  { environment, positions, backlogs, scanStore }: DeliveryTables,
-  places: StorePlaces,
-): number | undefined {
+export function settledByLeader(tables: DeliveryTables, scans: Scans): number | undefined {
+  const { environment, positions, backlogs } = tables;
   environment.refresh();
   let isDamaged = false;
   const damaged = (): undefined => void (isDamaged = true);
-  const leader = scanStore.get(record, damaged);
   let [settled] = positions.get('scans', damaged) ?? [0];
   for (const { value } of backlogs.range({}, damaged)) {
     if (value.scans !== undefined) settled = Math.min(settled, settledTo(value.scans));
   }
-  if (leader === undefined || isDamaged) return undefined;
-  const next = places.next(leader, settled + 1);
-  return next === undefined ? undefined : next - 1;
+  return isDamaged ? undefined : ownBlockOf(tables, scans, settled);
+}
+
+/** @param block of the store that delivery.mdb names */
+function ownBlockOf(
+  { scanMarks }: DeliveryTables,
+  { environment, blockMarks }: Scans,
+  block: number,
+): number | undefined {
+  const row = markUpTo(scanMarks, block);
+  environment.refresh();
+  return row && lastBlockWithin(blockMarks, row.value);
 }

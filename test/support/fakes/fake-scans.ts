@@ -46,6 +46,9 @@ export class FakeScans implements ScanQueries {
     after: (_workspaceNo, cursor) => ({ events: [], cursor, hasMore: false }),
     isPast: () => false,
     cursorAt: () => ({ sequence: 1, entry: 0 }),
+    pageFrom: () => '1.0',
+    continuedAt: () => ({ sequence: 1, entry: 0 }),
+    timeOf: () => 0,
     blockOf: () => undefined,
     page: (_workspaceNo, before, limit) => {
       const start = before === undefined ? 0 : this.scanned.findIndex((e) => e.id === before) + 1;
