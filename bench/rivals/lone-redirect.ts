@@ -19,7 +19,7 @@ import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { Geo } from '../../src/scans/visitor/geo/geo.ts';
 import { systemClock } from '../../src/system-clock.ts';
-import { createLatencyHistogram } from '../../src/http/redirect-thread.ts';
+import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { shortCodeOf, targetOf } from '../loads/seed.ts';
 
 const [port, folder = '', codes, trustedProxy] = process.argv.slice(2);

@@ -123,20 +123,19 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
     ['thread'],
     byThread((state) => state.figures?.waitingScans ?? 0),
   );
+  const { latency } = redirects;
   const seconds = 'quietzone_redirect_seconds';
   const help = 'Time from the first request of an event-loop cycle to its answers';
-  metrics.gauge(seconds, help, ['quantile'], () => {
-    const { latency } = redirects;
-    return [0.5, 0.9, 0.99, 0.999].map((quantile) => ({
+  metrics.gauge(seconds, help, ['quantile'], () =>
+    [0.5, 0.9, 0.99, 0.999].map((quantile) => ({
       labels: { quantile },
-      value: latency.percentile(quantile * 100) / microsecondsPerSecond,
-    }));
-  });
-  metrics.total(`${seconds}_count`, `${help}: how many`, [], () => redirects.latency.count);
-  metrics.total(`${seconds}_sum`, `${help}: their sum`, [], () => {
-    const { count, mean } = redirects.latency;
-    return count === 0 ? 0 : (mean * count) / microsecondsPerSecond;
-  });
+      value: latency.getValueAtPercentile(quantile * 100) / microsecondsPerSecond,
+    })),
+  );
+  metrics.total(`${seconds}_count`, `${help}: how many`, [], () => latency.totalCount);
+  metrics.total(`${seconds}_sum`, `${help}: their sum`, [], () =>
+    latency.totalCount === 0 ? 0 : (latency.mean * latency.totalCount) / microsecondsPerSecond,
+  );
 }
 
 function registerShards(metrics: Metrics, { states, lag }: ShardThreads, clock: Clock): void {

@@ -3,13 +3,11 @@
  * At a takeover another process listens on the ports too, then `handOver` and `stop`.
  */
 import { randomBytes } from 'node:crypto';
-import type { Histogram, RecordableHistogram } from 'node:perf_hooks';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
 import { errorPageKinds, installationBrand, type PageChanges } from '../http/pages.ts';
 import {
-  createLatencyHistogram,
   gate,
   noRefusals,
   type RedirectCommand,
@@ -22,6 +20,7 @@ import type { Clock } from '../model/clock.ts';
 import type { GeoData } from '../scans/visitor/geo/geo.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
+import { addCounts, createLatencyHistogram } from '../telemetry/latency-histogram.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
@@ -39,8 +38,6 @@ export interface RedirectTotals {
 
 interface RedirectState {
   readonly thread: SupervisedThread<RedirectSetup, RedirectCommand, RedirectMessage>;
-  /** Also of those that died before it. */
-  readonly latency: RecordableHistogram;
   isListening: boolean;
   onHandedOver?: (() => void) | undefined;
   figures: RedirectFigures | undefined;
@@ -69,6 +66,7 @@ export class RedirectThreads {
   readonly #misses = new MissThrottle(0).memory;
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly states: RedirectState[] = [];
+  readonly latency = createLatencyHistogram();
   #port = 0;
   #onListening: ((reason: string | undefined) => void) | undefined;
 
@@ -91,13 +89,6 @@ export class RedirectThreads {
 
   get answered(): number {
     return this.#sum(({ redirects }) => redirects);
-  }
-
-  /** In microseconds, of all threads since the start of the service. */
-  get latency(): Histogram {
-    const all = createLatencyHistogram();
-    for (const { latency } of this.states) all.add(latency);
-    return all;
   }
 
   get checks(): HealthCheck[] {
@@ -178,7 +169,7 @@ export class RedirectThreads {
         clock,
         setup: async () => {
           await this.#options.whenInPlace();
-          return this.#setup(index, state);
+          return this.#setup(index);
         },
         onMessage: (message) => this.#onMessage(state, message),
         onDeath: (reason, restarts) => {
@@ -187,7 +178,6 @@ export class RedirectThreads {
           this.#onListening?.(`Cannot start a redirect thread: ${reason}`);
         },
       }),
-      latency: createLatencyHistogram(),
       isListening: false,
       figures: undefined,
       before: { redirects: 0, dropped: 0, shed: 0, refused: noRefusals() },
@@ -195,13 +185,12 @@ export class RedirectThreads {
     return state;
   }
 
-  #setup(index: number, { latency }: RedirectState): RedirectSetup {
+  #setup(index: number): RedirectSetup {
     const { config, links, geo, journals, connectionsMax = Infinity } = this.#options;
     const journal = journals.own[index]!;
     return {
       ...config.scans,
       ...config.redirect,
-      latency,
       brand: installationBrand(config.pages),
       pages: this.#options.pages?.() ?? [],
       thread: index,
@@ -240,7 +229,7 @@ export class RedirectThreads {
       default:
     }
     const { figures } = message;
-    const { journalFault, waitingScans } = figures;
+    const { journalFault, waitingScans, latency } = figures;
     if (journalFault !== undefined && journalFault !== state.figures?.journalFault) {
       log.error({ journalFault }, 'writing a journal failed, scans wait in memory');
     }
@@ -251,6 +240,7 @@ export class RedirectThreads {
       }
     }
     state.figures = figures;
+    addCounts(this.latency, latency);
   }
 
   #listenProblem(): string | undefined {

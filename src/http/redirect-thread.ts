@@ -1,5 +1,4 @@
 /** What the control thread and a redirect thread share: messages and a gate. */
-import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { FileIdentity } from '../scans/journal/file-identity.ts';
@@ -10,15 +9,7 @@ import type { ErrorPageKind, PageChanges } from './pages.ts';
 /** Word 0 of a memory that all redirect threads share. A new thread waits until the link table is filled, listens, or does not. */
 export const gate = { wait: 0, open: 1, closed: 2 } as const;
 
-/** Longer latencies count as a minute. */
-export const latencyMicrosecondsMax = 60_000_000;
-
-/** Of a redirect thread, in microseconds; in memory that it shares with the control thread. */
-export const createLatencyHistogram = (): RecordableHistogram =>
-  createHistogram({ lowest: 1, highest: latencyMicrosecondsMax, figures: 2 });
-
 export interface RedirectSetup {
-  readonly latency: RecordableHistogram;
   /** Its reader index in the link table. */
   readonly thread: number;
   /** Number of its journal, unique among all processes that journal at the same time. */
@@ -80,6 +71,8 @@ export interface RedirectFigures {
   readonly droppedScans: number;
   readonly journalPosition: number;
   readonly journalFault: string | undefined;
+  /** Latency counts since the last message. */
+  readonly latency: Float64Array;
 }
 
 export type RedirectMessage =

@@ -9,7 +9,6 @@
  * So an answered scan is a journaled scan, and each request pays its share of one system call. With `power` the answers
  * wait for a sync on another thread, while further cycles run. Nothing here awaits, logs or parses a schema.
  */
-import type { RecordableHistogram } from 'node:perf_hooks';
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import type { Config } from '../config.ts';
 import type { LinkReader } from '../links/reader.ts';
@@ -21,11 +20,11 @@ import { flagPrefetch, ScanBatch } from '../scans/record.ts';
 import { Agents } from '../scans/visitor/agents.ts';
 import type { Geo } from '../scans/visitor/geo/geo.ts';
 import { ConditionalLink, isPrefetch } from './conditional-link.ts';
+import type { LatencyHistogram } from '../telemetry/latency-histogram.ts';
 import { type Connection, connectionAfter, inNextCycle, sendFramed } from './framing.ts';
 import { headerNames } from './uws-app.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { latencyMicrosecondsMax } from './redirect-thread.ts';
 import { redirectTo, ReplyBatch } from './reply-batch.ts';
 
 export interface RedirectOptions {
@@ -37,7 +36,7 @@ export interface RedirectOptions {
   readonly refusals: Refusals;
   readonly clock: Clock;
   /** Microseconds from the cycle's first request to its last answer, once per redirect. */
-  readonly latency: Pick<RecordableHistogram, 'record'>;
+  readonly latency: LatencyHistogram;
 }
 
 /** Reply batches for reuse with `power`: about as many as one sync answers. */
@@ -221,8 +220,7 @@ export class Redirect {
     replies.answer(this.isDraining);
     this.redirects += count;
     const spent = Math.round((clock.monotonicMs() - startMs) * microseconds);
-    const recorded = Math.max(1, Math.min(spent, latencyMicrosecondsMax));
-    for (let reply = 0; reply < count; reply++) latency.record(recorded);
+    latency.recordValueWithCount(Math.min(spent, latency.highestTrackableValue), count);
   }
 
   #refuse(

@@ -8,6 +8,7 @@ import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter, segmentBytesMax } from '../scans/journal/writer.ts';
 import { Geo } from '../scans/visitor/geo/geo.ts';
 import { systemClock } from '../system-clock.ts';
+import { createLatencyHistogram, takeCounts } from '../telemetry/latency-histogram.ts';
 import { openThreadChannel } from '../workers/supervised-thread.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Listener } from './listener.ts';
@@ -49,6 +50,7 @@ const journal = new JournalWriter({
   onWork: () => syncIn(syncMs),
 });
 let syncTimer: NodeJS.Timeout | undefined;
+const latency = createLatencyHistogram();
 const redirect = new Redirect({
   links: new LinkReader(setup.links, setup.thread),
   geo: new Geo(setup.geo),
@@ -57,7 +59,7 @@ const redirect = new Redirect({
   addresses,
   refusals,
   clock: systemClock,
-  latency: setup.latency,
+  latency,
 });
 
 function figures(): RedirectMessage & { kind: 'figures' } {
@@ -72,6 +74,7 @@ function figures(): RedirectMessage & { kind: 'figures' } {
       droppedScans: journal.droppedScans,
       journalPosition: journal.position,
       journalFault: journal.fault,
+      latency: takeCounts(latency),
     },
   };
 }
@@ -99,7 +102,7 @@ const closeApps = (): void => {
 // a listener without a thread.
 process.on('exit', closeApps);
 
-let sentFigures: RedirectFigures | undefined;
+let sentCounts: Omit<RedirectFigures, 'latency'> | undefined;
 let listening = 0;
 
 function listen(): void {
@@ -140,8 +143,9 @@ const figuresTimer = setInterval(sendFigures, figuresMs);
 /** Sends changes only: a message wakes the control thread. */
 function sendFigures(): void {
   const message = figures();
-  if (isDeepStrictEqual(message.figures, sentFigures)) return;
-  sentFigures = message.figures;
+  const { latency: spent, ...counted } = message.figures;
+  if (spent.length === 0 && isDeepStrictEqual(counted, sentCounts)) return;
+  sentCounts = counted;
   send(message);
 }
 

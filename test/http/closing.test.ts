@@ -22,7 +22,7 @@ import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { Geo } from '../../src/scans/visitor/geo/geo.ts';
 import { systemClock } from '../../src/system-clock.ts';
-import { createLatencyHistogram } from '../../src/http/redirect-thread.ts';
+import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { linkOf } from '../links/table.ts';
 import { sendRaw } from '../support/raw-http.ts';
 
