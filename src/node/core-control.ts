@@ -16,11 +16,12 @@ export interface CoreControl {
   readonly endpoints: NodeControl;
   /** For the dashboard's page, while this machine leads. */
   readonly cluster: ClusterAccess;
-  /** Adds operations to those of the cluster. @returns what an operator of this machine may run */
-  readonly commands: (operations: NodeCommands) => CommandTable;
+  /** What an operator of this machine may run. */
+  readonly commands: CommandTable;
 }
 
-export function openControl(core: FollowingCore): CoreControl {
+/** @param operations of a service, next to those of the cluster */
+export function openControl(core: FollowingCore, operations: NodeCommands): CoreControl {
   const { context, base, keys, proof, nodes, replication, copies, beats } = core;
   const actions = new LeaderActions({
     self: context.self,
@@ -42,7 +43,7 @@ export function openControl(core: FollowingCore): CoreControl {
     'cluster.leave': { changes: true, run: (input) => actions.leave(textIn(input, 'name') ?? '') },
     'keys.rotate-signing': { changes: true, run: rotate },
   };
-  let tables = nodeTables(own, { proof, status });
+  const tables = nodeTables({ ...operations, ...own }, { proof, status });
   const endpoints = new NodeControl({
     proof,
     copy: () => copies.reply(),
@@ -53,10 +54,7 @@ export function openControl(core: FollowingCore): CoreControl {
   return {
     endpoints,
     cluster: { status: () => reportOf(status()), handOver },
-    commands: (operations) => {
-      tables = nodeTables({ ...operations, ...own }, { proof, status });
-      return tables.own;
-    },
+    commands: tables.own,
   };
 }
 

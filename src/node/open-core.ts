@@ -96,7 +96,8 @@ async function open(
   });
   const core = await openFollowing(node, engine, following, closers);
   ({ marks } = core.exchange);
-  const control = openControl(core);
+  const administration = administrationOf(base, engine.codes);
+  const control = openControl(core, commandsOf(administration));
   const roles = new CoreRoles(core, control);
   const lifecycle: LeaderLifecycle = new LeaderLifecycle({
     isLeading: () => node.replication.isLeading,
@@ -113,12 +114,8 @@ async function open(
   });
   // A standby first: the API's port answers from here on.
   await lifecycle.update();
-  const administration = administrationOf(base, engine.codes);
   closers.push(() => administration.services.close());
-  service.hostTakeovers(noTakeovers, {
-    ...folderCommands(service.folder),
-    ...control.commands(commandsOf(administration)),
-  });
+  service.hostTakeovers(noTakeovers, { ...folderCommands(service.folder), ...control.commands });
   closers.push(() => service.endCommands());
   follow(core, following);
   if (known === undefined) await untilBegun(core, lifecycle);
