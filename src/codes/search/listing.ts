@@ -212,22 +212,21 @@ export class CodeListing {
     const known = this.#known(plan);
     // Read before the walk: codes that change meanwhile make another version.
     const version = listVersion(this.#store, plan.workspaceNo);
+    const isBeforePage = (position: ListPosition): boolean =>
+      plan.isAscending ? isEarlier(position, from) : isEarlier(from, position);
     const positions: ListPosition[] = [];
-    let matches = 0;
-    await this.#walk(plan, from, (position) => {
-      matches++;
-      if (matches > skip && positions.length <= limit) positions.push(position);
-      return known !== undefined && positions.length > limit ? 'stop' : 'continue';
-    });
-    if (known !== undefined) return { positions, ...known };
-    if (from !== firstOf(plan)) {
-      matches = 0;
-      await this.#walk(plan, firstOf(plan), () => {
-        matches++;
-        return 'continue';
-      });
+    let [total, passed] = [0, 0];
+    for await (const slice of this.#slices(plan, known === undefined ? firstOf(plan) : from)) {
+      for (const position of slice) {
+        if (!this.#passes(plan, position)) continue;
+        total++;
+        if (isBeforePage(position) || ++passed <= skip) continue;
+        if (positions.length <= limit) positions.push(position);
+        if (known !== undefined && positions.length > limit) return { positions, ...known };
+      }
     }
-    const total = this.#remember(plan, version, matches);
+    if (known !== undefined) return { positions, ...known };
+    this.#remember(plan, version, total);
     return { positions, total, unreadable: plan.unreadable.size };
   }
 
@@ -239,19 +238,6 @@ export class CodeListing {
       throw new Failure('overloaded', detail, { retryAfterSeconds: 1 });
     }
     return await this.#walkLock(walk);
-  }
-
-  /** Visits the matches of the plan, beginning at `from`. */
-  async #walk(
-    plan: Plan,
-    from: ListPosition,
-    visit: (position: ListPosition) => 'continue' | 'stop',
-  ): Promise<void> {
-    for await (const slice of this.#slices(plan, from)) {
-      for (const position of slice) {
-        if (this.#passes(plan, position) && visit(position) === 'stop') return;
-      }
-    }
   }
 
   /** Positions of the driver, in slices with other requests in between. */
