@@ -25,7 +25,6 @@ export type PreviewsOptions = Pick<ApiServices, 'designs' | 'images'> & {
   readonly codes: Codes;
   readonly shortUrlBase: string;
   readonly ownHosts: readonly string[];
-  /** Of a body without a logo. */
 };
 
 export function previewRoutes(options: PreviewsOptions): Route[] {
