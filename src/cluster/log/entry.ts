@@ -22,7 +22,7 @@ import type { StoredWrite } from '../../store/replicated-transactions.ts';
 const entryVersion = 1;
 
 /** Bytes of writes in one `tx`: a NATS message has at most 1 MB, and a larger one delays those after it. */
-export const partBytesMax = 512 * 1_024;
+const partBytesMax = 512 * 1_024;
 /** Bytes of writes in one batch: 128 messages. The largest transaction of the service, a bulk of 5,000 codes, has 5 MB. */
 export const writesBytesMax = 128 * partBytesMax;
 

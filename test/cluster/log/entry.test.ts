@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  chainAfter,
   chainBytes,
   decodeWrites,
-  emptyChain,
   encodeEntry,
   encodeWrites,
   type Entry,
-  partBytesMax,
   type ReadEntry,
   readEntry,
   writesBytesMax,
@@ -62,11 +59,22 @@ function changed(of: Entry, at: number, value: unknown): Uint8Array {
   return packPlain(fields.with(at, value));
 }
 
-const noNumbers = [2n ** 63n, -5n, null, undefined, true, '1', '', [1], [], {}, new Date(0), chain];
-const huge = [2 ** 53, 2 ** 64, 1e300, -1e300, Infinity, -Infinity, NaN];
-const noCounts = [-1, -1e12, 0.5, 1e-9, ...huge, ...noNumbers];
-const noTexts = [0, 1.5, null, undefined, false, chain, [], {}];
-const noBytes = ['', 'abc', 0, null, undefined, [1, 2], {}];
+const noCounts = [
+  -1,
+  0.5,
+  2 ** 53,
+  Infinity,
+  NaN,
+  2n ** 63n,
+  -5n,
+  null,
+  undefined,
+  '1',
+  [1],
+  chain,
+];
+const noTexts = [0, null, undefined, false, chain, []];
+const noBytes = ['abc', 0, null, undefined, [1, 2]];
 
 describe('an entry', () => {
   it('is read as it was written, of any kind', () => {
@@ -85,30 +93,23 @@ describe('an entry', () => {
         expect(readEntry(whole.subarray(0, end))).toBeUndefined();
       }
       expect(readEntry(Buffer.concat([whole, Buffer.alloc(1)]))).toBeUndefined();
-      expect(readEntry(Buffer.concat([whole, whole]))).toBeUndefined();
     }
   });
 
-  it('is nothing where a field of its head is no count, or none that can be', () => {
-    for (const at of [0, 1, 2]) {
-      for (const value of noCounts) expect(readEntry(changed(tx, at, value))).toBeUndefined();
+  it('is nothing where its head is no count, or its chain is of another type or length', () => {
+    const noChains = [...noBytes, chain.subarray(1), Buffer.alloc(chainBytes + 1)];
+    const bad = [[0, ...noCounts], [0, ...noCounts], noCounts, noChains];
+    for (const [at, values] of bad.entries()) {
+      for (const value of values) expect(readEntry(changed(tx, at, value))).toBeUndefined();
     }
-    expect(readEntry(changed(tx, 0, 0))).toBeUndefined();
-    expect(readEntry(changed(tx, 1, 0))).toBeUndefined();
     expect(readEntry(changed(tx, 2, 0))?.head.n).toBe(0);
-  });
-
-  it('is nothing where its chain is of another type or length', () => {
-    const others = [...noBytes, chain.subarray(1), Buffer.alloc(chainBytes + 1), Buffer.alloc(0)];
-    for (const value of others) expect(readEntry(changed(tx, 3, value))).toBeUndefined();
   });
 
   it('has no content where its kind or a field of it is not known', () => {
     const bad: Array<readonly [Entry, number, readonly unknown[]]> = [
-      [beat, 4, ['migrate', 'lead', 'tx', 0, null, undefined, chain]],
+      [beat, 4, ['migrate', 'lead', 'tx', 0, null]],
       [beat, 5, noCounts],
       [release, 5, noTexts],
-      [tx, 4, ['lead', 'Tx', '']],
       // A part at or behind the last.
       [tx, 5, [...noCounts, 2, 3]],
       [tx, 6, [...noCounts, 0, 1]],
@@ -128,14 +129,8 @@ describe('an entry', () => {
   });
 
   it('has only its head where its version is newer, whatever follows', () => {
-    const rest = fc.array(fc.oneof(fc.integer(), fc.string(), fc.constant(null), bytes(0, 20)));
-    fc.assert(
-      fc.property(fc.integer({ min: 2, max: 2 ** 40 }), rest, (version, more) => {
-        const read = readEntry(packPlain([version, 3, 4, ...more]));
-        expect(read?.head).toEqual({ version, epoch: 3, n: 4 });
-        expect(read?.content).toBeUndefined();
-      }),
-    );
+    const read = readEntry(packPlain([2 ** 40, 3, 4, null, 'more']));
+    expect(read).toMatchObject({ head: { version: 2 ** 40, epoch: 3, n: 4 }, content: undefined });
     for (const value of noCounts) {
       expect(readEntry(packPlain([2, value, 4]))).toBeUndefined();
       expect(readEntry(packPlain([2, 3, value]))).toBeUndefined();
@@ -180,35 +175,6 @@ describe('foreign bytes', () => {
       }),
     );
   });
-
-  it('are no writes', () => {
-    const words = /^Cannot read the writes of a log entry/;
-    const list = [null, 5, 'a', {}, [1], [[]], [['t']], [[1, 2]], [['t', 1, 'text']]];
-    for (const value of [...list, [['t', 1, chain, chain]], [['t', 1, null]]]) {
-      expect(() => decodeWrites([packPlain(value)])).toThrow(words);
-    }
-    for (const body of hostile.filter(([first]) => first !== 0x90)) {
-      expect(() => decodeWrites([body])).toThrow(Error);
-    }
-    expect(() => decodeWrites([])).toThrow(Error);
-  });
-});
-
-describe('the chain', () => {
-  it('has its length, and tells every log from every other', () => {
-    const one = chainAfter(emptyChain, Buffer.from('ab'));
-    expect(one).toHaveLength(chainBytes);
-    expect(chainAfter(emptyChain, Buffer.from('ab'))).toEqual(one);
-    const others = [
-      chainAfter(emptyChain, Buffer.from('a')),
-      chainAfter(emptyChain, Buffer.from('ba')),
-      chainAfter(one, Buffer.from('ab')),
-      chainAfter(chainAfter(emptyChain, Buffer.from('a')), Buffer.from('b')),
-    ];
-    expect(new Set([one, ...others].map((value) => Buffer.from(value).toString('hex'))).size).toBe(
-      5,
-    );
-  });
 });
 
 describe('writes', () => {
@@ -240,20 +206,17 @@ describe('writes', () => {
     );
   });
 
-  it('have one part where they fit, and a new one for the next byte', () => {
-    const frame = encodeWrites([['t', 1, Buffer.alloc(65_536)]])[0]!.length - 65_536;
-    const ofBytes = (size: number): Uint8Array[] =>
-      encodeWrites([['t', 1, Buffer.alloc(size - frame)]]);
-    expect(ofBytes(partBytesMax).map(({ length }) => length)).toEqual([partBytesMax]);
-    expect(ofBytes(partBytesMax + 1).map(({ length }) => length)).toEqual([partBytesMax, 1]);
-  });
-
   it('above the bound are refused, with both sizes', () => {
-    const value = Buffer.alloc(writesBytesMax);
-    const frame = 10;
-    expect(encodeWrites([['t', 1, value.subarray(frame)]])).toHaveLength(128);
-    expect(() => encodeWrites([['t', 1, value.subarray(frame - 1)]])).toThrow(
+    expect(() => encodeWrites([['t', 1, Buffer.alloc(writesBytesMax - 9)]])).toThrow(
       `Cannot replicate a transaction of ${writesBytesMax + 1} bytes, expected at most ${writesBytesMax}`,
     );
+  });
+
+  it('are not read from other bytes', () => {
+    const list = [null, {}, [1], [[]], [['t']], [[1, 2]], [['t', 1, 'text']], [['t', 1, chain, 1]]];
+    for (const value of list) {
+      expect(() => decodeWrites([packPlain(value)])).toThrow(/^Cannot read the writes of a log/);
+    }
+    expect(() => decodeWrites([])).toThrow(Error);
   });
 });
