@@ -21,11 +21,14 @@ import { EnvironmentStore } from './log/environment-store.ts';
 import { type LogName, logStream, streamOf } from './nats/log-streams.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
 import { NatsLog } from './nats/nats-log.ts';
-import { deleteStream, ensureStreamSoon, findBounds, readEntryAt } from './nats/nats-stream.ts';
+import { deleteStream, ensureStream, findBounds, readEntryAt } from './nats/nats-stream.ts';
 import { NodeError } from './nodes/node-error.ts';
 
-/** A new stream has no leader for some seconds, and an append may be lost. */
-const triesMax = 10;
+/**
+ * Brokers that have just started refuse new streams until each has reported its disk to the others. A new stream has no leader
+ * for some seconds, and an append may be lost.
+ */
+const triesMax = 20;
 const retryMs = 500;
 
 export interface LogBeginningOptions {
@@ -61,9 +64,13 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    const why = messageOf(error);
-    throw new NodeError(why.startsWith('Cannot ') ? why : `Cannot use the brokers: ${why}`);
+    throw wordedError(error);
   }
+}
+
+function wordedError(error: unknown): NodeError {
+  const why = messageOf(error);
+  return new NodeError(why.startsWith('Cannot ') ? why : `Cannot use the brokers: ${why}`);
 }
 
 export interface AnsweredOptions {
@@ -97,53 +104,51 @@ export async function answered<T>(
  * @returns the stored position @throws LogBegunError; NodeError: run it again
  */
 export async function beginLog(options: LogBeginningOptions): Promise<LogPosition> {
-  const { connection, name, replicas, environment, leader } = options;
+  const { connection, name, environment, leader } = options;
   const store = new EnvironmentStore(environment);
   const former = store.position();
   if (await isFollowed(options, former)) return former;
-  await asked(() => ensureStreamSoon(connection, { ...logStream(name), replicas }));
   const { epoch: before, n, chain } = former;
   const epoch = before + 1;
   const log = new NatsLog({ connection, ...logStream(name) });
-  try {
-    const lead = encodeEntry({ epoch, n: 0, chain, kind: 'lead', leader, after: n });
-    const body = await appendFirst(options, { log, lead, position: { epoch: before, chain } });
-    const after = chainAfter(chain, body);
-    const position = { seq: 1, epoch, n: 0, chain: after, before: chain, leader };
-    await store.place(position);
-    const release = encodeEntry({ epoch, n: 0, chain: after, kind: 'release', to: '' });
-    // Without it the next leader waits for a lease that no core holds.
-    await log.append(release).catch(() => undefined);
-    return position;
-  } finally {
-    await log.close();
-  }
-}
-
-interface First {
-  readonly log: NatsLog;
-  readonly lead: Uint8Array;
-  readonly position: Pick<LogPosition, 'epoch' | 'chain'>;
+  const lead = encodeEntry({ epoch, n: 0, chain, kind: 'lead', leader, after: n });
+  const body = await appendFirst(options, log, lead);
+  const after = chainAfter(chain, body);
+  const position = { seq: 1, epoch, n: 0, chain: after, before: chain, leader };
+  await store.place(position);
+  const release = encodeEntry({ epoch, n: 0, chain: after, kind: 'release', to: '' });
+  // Without it the next leader waits for a lease that no core holds.
+  await log.append(release).catch(() => undefined);
+  return position;
 }
 
 /** An append that failed may still have arrived: the log's first entry decides. */
 async function appendFirst(
-  { connection, name }: LogBeginningOptions,
-  { log, lead, position: { epoch, chain } }: First,
+  { connection, name, replicas }: LogBeginningOptions,
+  log: NatsLog,
+  lead: Uint8Array,
 ): Promise<Uint8Array> {
   const stream = streamOf(name);
-  let why = 'nothing was appended';
-  for (let tries = 0; tries < triesMax; tries++) {
-    if ((await lastIn(connection, stream)) > 0) {
-      const body = await asked(() => readEntryAt(connection, stream, 1));
-      const entry = body && readEntry(body);
-      const isLead = entry?.content?.kind === 'lead' && entry.head.epoch === epoch + 1;
-      if (body !== undefined && isLead && Buffer.compare(entry.chain, chain) === 0) return body;
-      throw new LogBegunError(`The stream ${stream} has entries of other nodes`);
+  for (let tries = 1; ; tries++) {
+    try {
+      await ensureStream(connection, { ...logStream(name), replicas });
+      if ((await log.bounds()).last === 0) await log.append(lead);
+      const body = await readEntryAt(connection, stream, 1);
+      if (body !== undefined && isSameLead(body, lead)) return body;
+      break;
+    } catch (error) {
+      if (tries === triesMax) throw wordedError(error);
     }
-    await log.append(lead).catch((error: unknown) => (why = messageOf(error)));
+    await pause(retryMs);
   }
-  throw new NodeError(`Cannot begin the stream ${stream}: ${why}`);
+  throw new LogBegunError(`The stream ${stream} has entries of other nodes`);
+}
+
+/** Of the same data: another run of the process may have written it. */
+function isSameLead(body: Uint8Array, lead: Uint8Array): boolean {
+  const [read, own] = [readEntry(body), readEntry(lead)];
+  if (read?.content?.kind !== 'lead' || read.head.epoch !== own?.head.epoch) return false;
+  return Buffer.compare(read.chain, own.chain) === 0;
 }
 
 /** Whether the log continues from this position. */

@@ -8,7 +8,6 @@
  * Brokers may be away when this begins, and for as long as they like: the stream is made when they answer. It is made again
  * where they have lost it: without a stream nothing would ever say that it lacks what was applied.
  */
-import { messageOf } from '../model/failure.ts';
 import type { Timers } from '../model/clock.ts';
 import type { StoreEnvironment } from '../store/environment.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -19,8 +18,8 @@ import type { TimedLog } from './log/log-pruning.ts';
 import { LogReplicator, type ReplicatorStatus, type Stop } from './log/replicator.ts';
 import { type LogName, logStream } from './nats/log-streams.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
-import { NatsLog, type NatsLogOptions } from './nats/nats-log.ts';
-import { ensureStream } from './nats/nats-stream.ts';
+import { NatsLog } from './nats/nats-log.ts';
+import { type KeptStream, keepStream } from './nats/nats-stream.ts';
 
 /** Of a leader, on every machine of the cluster alike. */
 const leaseMs = 3_000;
@@ -29,8 +28,6 @@ const beatMs = 500;
 const releaseMsMax = 1_000;
 /** An election of the brokers takes longer, and is reported too. */
 const refusedMsMax = 3_000;
-/** Between two tries to make the stream. */
-const makeAgainMs = 1_000;
 
 export interface StoreReplicationOptions {
   readonly environment: StoreEnvironment;
@@ -57,54 +54,20 @@ const remedies: Readonly<Record<Stop['reason'], string>> = {
   unapplied: 'mend what the error says, and start it again',
 };
 
-/** Records why appends fail, and since when. */
-class WatchedLog extends NatsLog {
-  readonly #timers: Pick<Timers, 'monotonicMs'>;
-  #refused: { readonly detail: string; readonly sinceMs: number } | undefined;
-
-  constructor(options: NatsLogOptions, timers: Pick<Timers, 'monotonicMs'>) {
-    super(options);
-    this.#timers = timers;
-  }
-
-  /** Undefined where the newest append was made. */
-  get refusal(): { readonly detail: string; readonly ms: number } | undefined {
-    const refused = this.#refused;
-    return refused && { ...refused, ms: this.#timers.monotonicMs() - refused.sinceMs };
-  }
-
-  override async append(body: Uint8Array): Promise<number> {
-    const { sinceMs = this.#timers.monotonicMs() } = this.#refused ?? {};
-    try {
-      const seq = await super.append(body);
-      this.#refused = undefined;
-      return seq;
-    } catch (error) {
-      this.#refused = { detail: messageOf(error), sinceMs };
-      throw error;
-    }
-  }
-}
-
 export class StoreReplication {
   readonly #options: StoreReplicationOptions;
   readonly #replicator: LogReplicator;
   readonly #store: EnvironmentStore;
-  readonly #messages: WatchedLog;
+  readonly #messages: NatsLog;
   /** Before this process. */
   readonly #firstEpoch: number;
-  #isClosed = false;
-  #isMaking = false;
-  #cancel: () => void = () => undefined;
-  /** Why the stream cannot be used, while it cannot. */
-  #streamFault: string | undefined;
+  #stream: KeptStream | undefined;
 
   /** From here on `environment` takes no other writes; nothing is read before `start`. */
   constructor(options: StoreReplicationOptions) {
     this.#options = options;
-    const { environment, connection, name, timers, onChanged } = options;
-    const onMissing = (): void => this.#madeAgain();
-    this.#messages = new WatchedLog({ connection, ...logStream(name), onMissing }, timers);
+    const { environment, connection, name, onChanged } = options;
+    this.#messages = new NatsLog({ connection, ...logStream(name) });
     this.#store = new EnvironmentStore(environment);
     this.#replicator = new LogReplicator({
       ...options,
@@ -169,7 +132,7 @@ export class StoreReplication {
   get problem(): string | undefined {
     const { stop, fault } = this.status;
     const stopped = stop && `${stop.detail}; ${remedies[stop.reason]}`;
-    return stopped ?? fault ?? this.#streamFault ?? this.#refused;
+    return stopped ?? fault ?? this.#stream?.fault() ?? this.#refused;
   }
 
   /** For how long this machine could append nothing to the log; 0 where it can, or need not. */
@@ -183,9 +146,9 @@ export class StoreReplication {
   }
 
   /** Only a leader and a candidate append. */
-  get #refusal(): WatchedLog['refusal'] {
-    const { state } = this.status;
-    return state === 'leader' || state === 'candidate' ? this.#messages.refusal : undefined;
+  get #refusal(): ReplicatorStatus['refusal'] {
+    const { state, refusal } = this.status;
+    return state === 'leader' || state === 'candidate' ? refusal : undefined;
   }
 
   get #refused(): string | undefined {
@@ -204,7 +167,10 @@ export class StoreReplication {
   }
 
   start(): void {
-    void this.#makeStream();
+    const { connection, name, replicas, timers, log } = this.#options;
+    this.#stream = keepStream(connection, { ...logStream(name), replicas }, timers, (reason) =>
+      log.warn({ reason }, 'a stream cannot be used, retrying'),
+    );
     this.#replicator.start();
   }
 
@@ -234,41 +200,9 @@ export class StoreReplication {
   }
 
   /** Reads and writes nothing more. The connection is its owner's. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#cancel();
+  close(): void {
+    this.#stream?.stop();
     this.#replicator.close();
-    await this.#messages.close();
-  }
-
-  /**
-   * A broker that starts late does not know the stream yet: making it again changes nothing. If the brokers were replaced or
-   * the stream was deleted, the new stream is empty: a machine that has applied more stops, and says why.
-   */
-  #madeAgain(): void {
-    if (this.#isMaking || this.#isClosed) return;
-    this.#options.log.warn(
-      { log: this.#options.name },
-      'a broker does not know the stream of this log: making it',
-    );
-    void this.#makeStream();
-  }
-
-  async #makeStream(): Promise<void> {
-    const { connection, name, replicas, timers, log } = this.#options;
-    this.#isMaking = true;
-    try {
-      await ensureStream(connection, { ...logStream(name), replicas });
-      this.#streamFault = undefined;
-      this.#isMaking = false;
-    } catch (error) {
-      const reason = messageOf(error);
-      if (this.#isClosed) return;
-      if (this.#streamFault === undefined)
-        log.warn({ reason }, 'a stream cannot be used, retrying');
-      this.#streamFault = reason;
-      this.#cancel = timers.after(makeAgainMs, () => void this.#makeStream());
-    }
   }
 
   #stopped(stop: Stop): void {

@@ -86,7 +86,7 @@ export class CoreDelivery {
   }
 
   async close(): Promise<void> {
-    await this.replication.close();
+    this.replication.close();
     await this.tables.environment.close();
   }
 }

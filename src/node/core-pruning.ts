@@ -56,7 +56,6 @@ export function startPruning(
     ['delivery', new LogPruning(ofChanges(1, delivery.replication))],
     ['scans', new LogPruning(ofScans)],
   ]);
-  closers.push(() => scans.close());
   for (const one of pruning.values()) {
     one.start();
     closers.push(() => one.stop());

@@ -13,10 +13,9 @@ import {
 } from '../../src/cluster/log-beginning.ts';
 import { Applier, emptyPosition } from '../../src/cluster/log/applier.ts';
 import { EnvironmentStore } from '../../src/cluster/log/environment-store.ts';
-import { openNats } from '../../src/cluster/nats/nats-connection.ts';
 import { findBounds, readEntryAt } from '../../src/cluster/nats/nats-stream.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
-import { startBrokers } from './nats/brokers.ts';
+import { openNats, startBrokers } from './nats/brokers.ts';
 import { notRun } from './nats/not-run.ts';
 
 async function open(server: NatsServer) {

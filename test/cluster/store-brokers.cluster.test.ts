@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
 import { LogPruning } from '../../src/cluster/log/log-pruning.ts';
-import { openNats } from '../../src/cluster/nats/nats-connection.ts';
 import { StoreReplication } from '../../src/cluster/store-replication.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
 import { systemClock, systemTimers } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { soon } from '../support/soon.ts';
-import { startBrokers } from './nats/brokers.ts';
+import { openNats, startBrokers } from './nats/brokers.ts';
 import { notRun } from './nats/not-run.ts';
 
 interface Core {
@@ -50,7 +49,7 @@ async function oneBroker(server: NatsServer) {
     const close = async (): Promise<void> => {
       if (isClosed) return;
       isClosed = true;
-      await replication.close();
+      replication.close();
       await store.close();
       await connection.close();
     };

@@ -29,7 +29,7 @@ async function open(server: string, timers = systemTimers) {
     onChanged: () => void changes.push(replication.status.state),
   });
   const close = async (): Promise<void> => {
-    await replication.close();
+    replication.close();
     await connection.close();
   };
   onTestFinished(close);

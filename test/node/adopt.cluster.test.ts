@@ -9,13 +9,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Brokers } from '../../config/demo/brokers.ts';
 import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
 import { logStream } from '../../src/cluster/nats/log-streams.ts';
-import { openNats } from '../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
-import { ensureStreamSoon } from '../../src/cluster/nats/nats-stream.ts';
 import { readNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { adopt } from '../../src/node/stopped/adopt.ts';
-import { startBrokers } from '../cluster/nats/brokers.ts';
+import { makeStream, openNats, startBrokers } from '../cluster/nats/brokers.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
 import { word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
@@ -148,10 +146,9 @@ async function cut(at: string): Promise<void> {
 /** Another machine begins the log while the command is interrupted: the folder is that of a machine alone again. */
 async function beginElsewhere(): Promise<void> {
   const connection = await openNats({ servers: brokers.urls, nodeName: 'other' });
-  await ensureStreamSoon(connection, { ...logStream('core'), replicas: 1 });
+  await makeStream(connection, { ...logStream('core'), replicas: 1 });
   const log = new NatsLog({ connection, ...logStream('core') });
   await log.append(Uint8Array.of(1));
-  await log.close();
   await connection.close();
   const late = await cluster('adopt');
   expect(late).toMatchObject({ code: 1 });

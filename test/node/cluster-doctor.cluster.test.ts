@@ -8,13 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import type { Brokers } from '../../config/demo/brokers.ts';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
-import { openNats } from '../../src/cluster/nats/nats-connection.ts';
-import { ensureStreamSoon } from '../../src/cluster/nats/nats-stream.ts';
 import { writeEdgeAccess } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { diagnoseCluster } from '../../src/node/doctor/cluster-doctor.ts';
 import { systemClock } from '../../src/system-clock.ts';
-import { startBrokers } from '../cluster/nats/brokers.ts';
+import { makeStream, openNats, startBrokers } from '../cluster/nats/brokers.ts';
 import { FakeNats } from '../cluster/nats/fake-nats.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
 import { freePorts, runCommand } from '../support/process.ts';
@@ -135,7 +133,7 @@ if ('missing' in server) {
       ['DELIVERY', 'qz.delivery'],
       ['SCANS', 'qz.scans.>'],
     ] as const) {
-      await ensureStreamSoon(connection, { stream, subject, replicas });
+      await makeStream(connection, { stream, subject, replicas });
     }
     await connection.close();
   };

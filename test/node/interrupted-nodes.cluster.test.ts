@@ -16,7 +16,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
-import { openNats } from '../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
 import { readMark } from '../../src/cluster/scans/scan-messages.ts';
 import { marksSubject, scanStream, scanSubject } from '../../src/cluster/scans/scan-messages.ts';
@@ -34,6 +33,7 @@ import {
   type TestCode,
   TestNode,
 } from './started-cluster.ts';
+import { openNats } from '../cluster/nats/brokers.ts';
 
 const target = 'https://example.com/';
 const paceMs = 30;
@@ -95,7 +95,6 @@ async function removeScans(): Promise<void> {
   await expect.poll(async () => (await log.bounds()).last, soon).toBeGreaterThan(0);
   await expect.poll(async () => saved - (await log.bounds()).last, soon).toBe(0);
   await log.prune(Infinity);
-  await log.close();
   await connection.close();
 }
 

@@ -6,10 +6,9 @@ import { expect } from 'vitest';
 import type { Brokers } from '../../config/demo/brokers.ts';
 import type { NatsServer } from '../../config/demo/nats-server.ts';
 import { logNames, streamOf } from '../../src/cluster/nats/log-streams.ts';
-import { openNats } from '../../src/cluster/nats/nats-connection.ts';
 import { deleteStream } from '../../src/cluster/nats/nats-stream.ts';
 import { scanStream } from '../../src/cluster/scans/scan-messages.ts';
-import { startBrokers } from '../cluster/nats/brokers.ts';
+import { openNats, startBrokers } from '../cluster/nats/brokers.ts';
 import { CuttablePath } from '../cluster/nats/cuttable-path.ts';
 import { Client, word } from '../support/client.ts';
 import {

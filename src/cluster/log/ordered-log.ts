@@ -37,21 +37,14 @@ export interface OrderedLog {
   append(body: Uint8Array): Promise<number>;
   /**
    * Reads from position `from` (at least 1) on, and then what is appended, also if `from` is not there yet.
-   * Ends with LogPrunedError where `from` is not there any more.
+   * Brings nothing, or ends, where `from` is not there any more: the bounds say so.
    */
   follow(from: number, reader: LogReader): Reading;
-  /** As a majority of the engine knows it. Rejects when the engine does not answer within 2 s. */
+  /** As a majority of the engine knows it. Rejects when the engine does not answer within 5 s. */
   bounds(): Promise<LogBounds>;
   /** Removes the entries below this position. */
   prune(below: number): Promise<void>;
-  /** Ends readings, without `ended`, and what waits, which rejects. */
-  close(): Promise<void>;
 }
 
 /** The error of an append contains it when an operator must act first. */
 export const storageFull = 'the brokers are out of storage';
-
-/** What is to be read was removed: this machine needs the data of another one. */
-export class LogPrunedError extends Error {
-  override readonly name = 'LogPrunedError';
-}

@@ -72,6 +72,8 @@ export interface ReplicatorStatus extends ReadingProgress {
   readonly ignored: number;
   /** Why what counts cannot be stored, while it cannot: it is tried again. */
   readonly fault: string | undefined;
+  /** Why nothing can be appended, and for how long already; undefined where the newest append was made. */
+  readonly refusal: { readonly detail: string; readonly ms: number } | undefined;
   readonly stop: Stop | undefined;
 }
 
@@ -105,6 +107,7 @@ export class LogReplicator implements Replicator {
   #short = { answers: 0, sinceMs: 0 };
   #ignored = 0;
   #fault: string | undefined;
+  #refused: { readonly detail: string; readonly sinceMs: number } | undefined;
 
   constructor(options: LogReplicatorOptions) {
     this.#options = options;
@@ -149,6 +152,7 @@ export class LogReplicator implements Replicator {
   }
 
   get status(): ReplicatorStatus {
+    const nowMs = this.#options.timers.monotonicMs();
     return {
       state: this.#lead.state,
       leader: this.#lead.leader,
@@ -156,6 +160,7 @@ export class LogReplicator implements Replicator {
       ignored: this.#ignored,
       ...this.#consumer.progress,
       fault: this.#fault,
+      refusal: this.#refused && { detail: this.#refused.detail, ms: nowMs - this.#refused.sinceMs },
       stop: this.#stop,
     };
   }
@@ -245,15 +250,21 @@ export class LogReplicator implements Replicator {
   }
 
   #append(body: Uint8Array, refused: () => void): void {
+    const { log, timers } = this.#options;
     const { seq: applied } = this.#applier.position;
+    const nowMs = timers.monotonicMs();
     const placed = (seq: number): void => {
+      this.#refused = undefined;
       if (seq > applied || this.#lead.state === 'stopped') return;
       this.#end(
         'diverged',
         `the log appended a new entry at ${seq}, and ${applied} is applied here`,
       );
     };
-    this.#options.log.append(body).then(placed, refused);
+    log.append(body).then(placed, (error: unknown) => {
+      this.#refused = { detail: messageOf(error), sinceMs: this.#refused?.sinceMs ?? nowMs };
+      refused();
+    });
   }
 
   #from({ first, last }: LogBounds): number | undefined {

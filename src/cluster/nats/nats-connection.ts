@@ -2,12 +2,11 @@
  * The connection of this machine to NATS, shared by its logs and reports. The client is loaded when it is opened: a
  * service without cluster mode never reads it.
  *
- *     open ──▶ connected ──lost──▶ away ──dialled again, each 250 ms──▶ connected … ──close──▶ closed
- *     begin ─────────────────────▶ away
+ *     begin ──▶ away ──dialled, each 250 ms──▶ connected ──lost──▶ away … ──close──▶ closed
  *
  * The client's own reconnecting is off: it keeps what was published meanwhile and sends it later, resumes readings over
  * entries that were on the way, and hangs on a server that is frozen. Here whatever waited on a lost connection is
- * refused at once (`lost`), and each new one is examined as the first was.
+ * refused at once (`lost`), and each new one is examined.
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -63,11 +62,9 @@ export class NatsConnection {
   /** What the session cannot do. */
   #fault: string | undefined;
 
-  /** @param session absent where none was made: it dials */
-  constructor(dial: Dial, session?: Session) {
+  constructor(dial: Dial) {
     this.#dial = dial;
-    if (session === undefined) void this.#redial();
-    else this.#begin(session);
+    void this.#redial();
   }
 
   /** Why NATS cannot be used now, for an operator; undefined while it can. */
@@ -210,26 +207,14 @@ export class NatsConnection {
   }
 }
 
-/** Connects and checks the server's version and JetStream. @throws Error that tells an operator why NATS cannot be used */
-export async function openNats(options: NatsOptions): Promise<NatsConnection> {
-  const dial = dialTo(options);
-  const session = await dial();
-  const fault = await findFault(session);
-  if (fault === undefined) return new NatsConnection(dial, session);
-  await session.client.close();
-  throw new Error(fault);
-}
-
 /**
  * A connection that is away at first, and dials until it is closed: for work that continues without NATS. Whatever is wrong,
  * also an old server or refused credentials, is its `problem`, and is tried again.
  * @throws Error for what is no address of a server
  */
 export function beginNats(options: NatsOptions): NatsConnection {
-  return new NatsConnection(dialTo(options));
+  return new NatsConnection(dialServers(options, parseServers(options)));
 }
-
-const dialTo = (options: NatsOptions): Dial => dialServers(options, parseServers(options));
 
 /** Each address for itself, by its host, for what looks at all of them. @throws Error for what is no address of a server */
 export function dialsOf(options: NatsOptions): ReadonlyArray<readonly [host: string, dial: Dial]> {

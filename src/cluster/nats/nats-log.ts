@@ -11,7 +11,7 @@
 import { messageOf } from '../../model/failure.ts';
 import { apiMs, type NatsConnection, type Session } from './nats-connection.ts';
 import { NatsReading } from './nats-reading.ts';
-import { boundsOf, isMissing } from './nats-stream.ts';
+import { boundsOf } from './nats-stream.ts';
 import { storageFull } from '../log/ordered-log.ts';
 import type { LogBounds, LogReader, OrderedLog, Reading } from '../log/ordered-log.ts';
 
@@ -32,24 +32,18 @@ export interface NatsLogOptions {
    * entries takes more.
    */
   readonly readAhead?: number;
-  /** The brokers answer, and have no such stream. Called each time that they say so when asked for its bounds. */
-  readonly onMissing?: (() => void) | undefined;
 }
 
 export class NatsLog implements OrderedLog {
-  readonly #options: NatsLogOptions & Required<Pick<NatsLogOptions, 'readAhead'>>;
-  readonly #readings = new Set<NatsReading>();
-  /** Refuse what waits. */
-  readonly #waiting = new Set<(error: Error) => void>();
-  #closed = false;
+  readonly #options: NatsLogOptions;
 
   constructor(options: NatsLogOptions) {
-    this.#options = { readAhead: readAheadUsual, ...options };
+    this.#options = options;
   }
 
   append(body: Uint8Array): Promise<number> {
     const { stream, subject } = this.#options;
-    return this.#ask('append to', appendMs, async ({ jetstream }) => {
+    return this.#ask('append to', async ({ jetstream }) => {
       const ack = await jetstream.publish(subject, body, { timeout: appendMs });
       if (ack.stream !== stream) throw new Error(`stream ${ack.stream} took the entry`);
       return ack.seq;
@@ -57,31 +51,14 @@ export class NatsLog implements OrderedLog {
   }
 
   follow(from: number, reader: LogReader): Reading {
-    const { connection, stream, readAhead } = this.#options;
-    const reading = new NatsReading({
-      connection,
-      stream,
-      readAhead,
-      from,
-      reader,
-      bounds: () => this.bounds(),
-      gone: (gone) => void this.#readings.delete(gone),
-    });
-    this.#readings.add(reading);
-    if (this.#closed) queueMicrotask(() => reading.end(closedError()));
-    else reading.begin();
-    return reading;
+    return new NatsReading({ readAhead: readAheadUsual, ...this.#options, from, reader });
   }
 
   bounds(): Promise<LogBounds> {
     const { stream } = this.#options;
-    return this.#ask('ask for the bounds of', apiMs, async ({ manager }) => {
-      const info = await manager.streams.info(stream).catch((error: unknown) => {
-        if (isMissing(error)) this.#options.onMissing?.();
-        throw error;
-      });
-      return boundsOf(info);
-    });
+    return this.#ask('ask for the bounds of', async ({ manager }) =>
+      boundsOf(await manager.streams.info(stream)),
+    );
   }
 
   async prune(below: number): Promise<void> {
@@ -90,60 +67,28 @@ export class NatsLog implements OrderedLog {
     // A purge below a position that is not there yet would leave out the positions up to it.
     const seq = Math.min(below, last + 1);
     if (seq <= first) return;
-    await this.#ask('prune', apiMs, ({ manager }) => manager.streams.purge(stream, { seq }));
+    await this.#ask('prune', ({ manager }) => manager.streams.purge(stream, { seq }));
   }
 
   /** When an entry was appended, by the clock of a broker; undefined where it is not there. */
   timeOf(seq: number): Promise<number | undefined> {
     const { stream } = this.#options;
-    return this.#ask('read an entry of', apiMs, async ({ manager }) => {
+    return this.#ask('read an entry of', async ({ manager }) => {
       const message = await manager.streams.getMessage(stream, { seq });
       return message?.time.getTime();
     });
   }
 
-  close(): Promise<void> {
-    this.#closed = true;
-    for (const reading of this.#readings) reading.stop();
-    for (const refuse of this.#waiting) refuse(closedError());
-    return Promise.resolve();
-  }
-
-  /** Waits for a connection, and for the answer while that connection lasts: both within `withinMs`. */
-  #ask<T>(action: string, withinMs: number, work: (session: Session) => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(closedError());
-    const { connection, stream } = this.#options;
-    return new Promise((resolve, reject) => {
-      let settled = false;
-      let unlisten = (): void => {};
-      const settle = (): void => {
-        settled = true;
-        clearTimeout(timer);
-        unlisten();
-        this.#waiting.delete(refuse);
-      };
-      const refuse = (error: unknown): void => {
-        if (settled) return;
-        settle();
-        reject(new Error(`Cannot ${action} ${stream}: ${faultOf(error)}`, { cause: error }));
-      };
-      const timer = setTimeout(() => refuse(new Error('it does not answer')), withinMs);
-      this.#waiting.add(refuse);
-      const answer = async (): Promise<void> => {
-        const session = await connection.ready(withinMs);
-        if (settled) return;
-        unlisten = connection.lost.listen(() => refuse(new Error('the connection was lost')));
-        const value = await work(session);
-        if (settled) return;
-        settle();
-        resolve(value);
-      };
-      answer().catch(refuse);
-    });
+  /** The client refuses what waits for an answer after 2 s, and where it loses the connection. */
+  async #ask<T>(action: string, work: (session: Session) => Promise<T>): Promise<T> {
+    try {
+      return await work(await this.#options.connection.ready(apiMs));
+    } catch (error) {
+      const text = `Cannot ${action} ${this.#options.stream}: ${faultOf(error)}`;
+      throw new Error(text, { cause: error });
+    }
   }
 }
-
-const closedError = (): Error => new Error('the log is closed');
 
 /** Error codes of JetStream: `insufficient resources`, `insufficient storage resources available`, `stream store failed`. */
 const fullCodes = [10_023, 10_047, 10_077];
@@ -153,6 +98,7 @@ function faultOf(error: unknown): string {
   const isFull =
     error instanceof Error && 'code' in error && fullCodes.includes(Number(error.code));
   if (isFull) return storageFull;
-  const withoutLeader = error instanceof Error && error.name === 'JetStreamNotEnabled';
-  return withoutLeader ? 'it has no leader now' : messageOf(error);
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'TimeoutError') return 'it does not answer';
+  return name === 'JetStreamNotEnabled' ? 'it has no leader now' : messageOf(error);
 }

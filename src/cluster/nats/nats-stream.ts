@@ -2,8 +2,8 @@
  * The stream under an ordered log: created as the log needs it. A stream that an operator created is never changed: it is
  * refused, with the reasons, where it would lose entries.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterInfo, StreamConfig, StreamInfo, StreamState } from '@nats-io/jetstream';
+import type { Timers } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import type { LogBounds } from '../log/ordered-log.ts';
 import { apiMs, type NatsConnection } from './nats-connection.ts';
@@ -41,37 +41,39 @@ export async function ensureStream(
   );
 }
 
-/**
- * The same for commands and tests, which do not ask again by themselves: brokers that have just started refuse new streams
- * until each has reported its disk to the others, some seconds after they have a leader.
- * @throws Error as `ensureStream`; what may pass only after ten tries
- */
-export async function ensureStreamSoon(
-  connection: NatsConnection,
-  options: NatsStreamOptions,
-  pauseMs = 500,
-): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await ensureStream(connection, options);
-    } catch (error) {
-      if (tries === triesMax || !mayPass(error)) throw error;
-    }
-    await pause(pauseMs);
-  }
+/** A stream is made when the brokers answer, and again where they have lost it. */
+const ensureMs = 5_000;
+/** The same while it cannot be used. */
+const ensureAgainMs = 500;
+
+export interface KeptStream {
+  /** Why the stream cannot be used, while it cannot. */
+  fault(): string | undefined;
+  stop(): void;
 }
 
-const triesMax = 10;
-/** Error codes of JetStream: `no suitable peers for placement`, `JetStream system temporarily unavailable`. */
-const passingCodes = [10_005, 10_008];
-
-function mayPass(error: unknown): boolean {
-  const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  if (!(reason instanceof Error)) return false;
-  return (
-    reason.name === 'TimeoutError' ||
-    ('code' in reason && passingCodes.includes(Number(reason.code)))
-  );
+/** Makes a stream, and looks again and again whether it is there. @param onFault is called for the first of several faults */
+export function keepStream(
+  connection: NatsConnection,
+  options: NatsStreamOptions,
+  { after }: Pick<Timers, 'after'>,
+  onFault: (reason: string) => void = () => undefined,
+): KeptStream {
+  let fault: string | undefined;
+  let cancel: (() => void) | undefined = () => undefined;
+  const look = async (): Promise<void> => {
+    const found = await ensureStream(connection, options).then(() => undefined, messageOf);
+    if (cancel === undefined) return;
+    if (found !== undefined && fault === undefined) onFault(found);
+    fault = found;
+    cancel = after(fault === undefined ? ensureMs : ensureAgainMs, () => void look());
+  };
+  void look();
+  const stop = (): void => {
+    cancel?.();
+    cancel = undefined;
+  };
+  return { fault: () => fault, stop };
 }
 
 /** Undefined where there is no such stream. @throws Error also where no majority of its copies answers */
@@ -122,7 +124,7 @@ async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> 
 }
 
 /** Of the brokers: there is no such stream. */
-export const isMissing = (error: unknown): boolean =>
+const isMissing = (error: unknown): boolean =>
   error instanceof Error && error.name === 'StreamNotFoundError';
 
 /** Less than the 4 s after which another leader may be elected, more than the second between heartbeats. */

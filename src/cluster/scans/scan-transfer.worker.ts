@@ -3,14 +3,13 @@
  *
  * It runs without brokers as well: then it tries to reach them, and own journals wait on the disk.
  */
-import { messageOf } from '../../model/failure.ts';
 import { assertInPlace } from '../../scans/journal/file-identity.ts';
 import { JournalPositions } from '../../scans/journal/positions.ts';
 import { systemClock, systemTimers } from '../../system-clock.ts';
 import { openThreadChannel } from '../../workers/supervised-thread.ts';
 import { beginNats } from '../nats/nats-connection.ts';
 import { NatsLog } from '../nats/nats-log.ts';
-import { ensureStream } from '../nats/nats-stream.ts';
+import { keepStream } from '../nats/nats-stream.ts';
 import { OwnJournals } from './own-journals.ts';
 import { ReceivedJournals } from './received-journals.ts';
 import {
@@ -32,10 +31,6 @@ import type {
 const figuresMs = 1_000;
 /** Ended segments are synced: not more often than their age is known by. */
 const rotateMs = 10_000;
-/** Brokers that lost their disks have no stream: cores make it again, and all nodes send again what is not counted. */
-const ensureMs = 5_000;
-/** The same while the stream cannot be used. */
-const ensureAgainMs = 500;
 
 const channel = openThreadChannel<ScanTransferSetup, ScanTransferMessage, ScanTransferCommand>();
 const { setup, send } = channel;
@@ -47,8 +42,6 @@ const tails = new JournalPositions(setup.tails);
 const connection = beginNats(nats);
 const subject = scanSubject(nats.nodeName);
 const log = new NatsLog({ connection, stream: scanStream, subject });
-/** Why the stream cannot be used, while it cannot. */
-let streamFault: string | undefined;
 let owners = byJournal(setup.owners);
 let sent = '';
 
@@ -81,6 +74,10 @@ const received =
     onMissed: (from, to) => send({ kind: 'missed', from, to }),
   });
 
+// All nodes send again what a stream that was lost had. An edge may not ask about streams.
+const stream = { stream: scanStream, subject: scanSubjects };
+const kept = receive && keepStream(connection, { ...stream, ...receive }, systemTimers);
+
 function byJournal(list: readonly JournalOwner[]): ReadonlyMap<number, JournalOwner> {
   return new Map(list.map((owner) => [owner.journal, owner]));
 }
@@ -96,22 +93,10 @@ connection.subscribe(rewindSubject(nats.nodeName), (body) => {
   if (request !== undefined) own.rewind(request.journal, request.position);
 });
 
-/** An edge may not ask about streams. */
-async function ensure(replicas: number): Promise<void> {
-  try {
-    await ensureStream(connection, { stream: scanStream, subject: scanSubjects, replicas });
-    streamFault = undefined;
-  } catch (error) {
-    streamFault = messageOf(error);
-  }
-  const againMs = streamFault === undefined ? ensureMs : ensureAgainMs;
-  ensuring = setTimeout(() => void ensure(replicas), againMs);
-}
-
 function figures(): ScanTransferFigures {
   const { savedSeq = 0, readSeq = 0, behind = 0 } = received?.receiver ?? {};
   const { backlogBytes } = own;
-  const found = [connection.problem ?? streamFault, own.fault, received?.fault].filter(
+  const found = [connection.problem ?? kept?.fault(), own.fault, received?.fault].filter(
     (fault) => fault !== undefined,
   );
   const faults = [...new Set(found)];
@@ -131,12 +116,11 @@ const timer = setInterval(() => {
   sendFigures();
 }, figuresMs);
 const rotation = setInterval(() => void received?.rotate(systemClock.now()), rotateMs);
-let ensuring: NodeJS.Timeout | undefined;
 
 async function stop(): Promise<void> {
   clearInterval(timer);
   clearInterval(rotation);
-  clearTimeout(ensuring);
+  kept?.stop();
   own.stop();
   await received?.close();
   await connection.close();
@@ -155,4 +139,3 @@ channel.onCommand((command) => {
 sendFigures();
 own.follow();
 received?.receiver.start();
-if (receive !== undefined) void ensure(receive.replicas);

@@ -3,7 +3,8 @@
  * those whose last one came within 2 s. Received here over a connection to each broker, so that a broker that dies hides no node.
  */
 import { type Beat, readBeat } from '../../../src/cluster/nodes/beat-message.ts';
-import { type NatsConnection, openNats } from '../../../src/cluster/nats/nats-connection.ts';
+import type { NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
+import { openNats } from '../nats/brokers.ts';
 
 /** Shorter than a leader's: a node whose beats come late is not counted on. */
 const recentMs = 1_000;

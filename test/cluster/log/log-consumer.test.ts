@@ -25,7 +25,6 @@ class Fixture {
     const log: OrderedLog = {
       append: unused,
       prune: unused,
-      close: unused,
       bounds: () => this.#ask(),
       follow: (from, reader) => {
         note(`from ${from}`);

@@ -1,9 +1,5 @@
 /** A reader that keeps what it reads, holds the log to the port's promises, and begins again when its reading ends. */
-import {
-  LogPrunedError,
-  type OrderedLog,
-  type Reading,
-} from '../../../src/cluster/log/ordered-log.ts';
+import type { OrderedLog, Reading } from '../../../src/cluster/log/ordered-log.ts';
 
 const utf8 = new TextDecoder();
 
@@ -15,18 +11,12 @@ export class LogRecorder {
   readonly violations: string[] = [];
   /** How often the reading ended and was begun again. */
   endings = 0;
-  /** Resolves when what comes next was pruned: it is not begun again. */
-  readonly pruned: Promise<Error>;
-  #setPruned!: (error: Error) => void;
   #reading: Reading;
   #stopped = false;
 
   constructor(log: OrderedLog, from: number) {
     this.#log = log;
     this.#from = from;
-    this.pruned = new Promise((resolve) => {
-      this.#setPruned = resolve;
-    });
     this.#reading = this.#begin();
   }
 
@@ -48,10 +38,6 @@ export class LogRecorder {
 
   text(seq: number): string {
     return utf8.decode(this.body(seq));
-  }
-
-  positionsOf(text: string): number[] {
-    return this.positions.filter((seq) => this.text(seq) === text);
   }
 
   /** Resolves when this position was read. */
@@ -84,10 +70,6 @@ export class LogRecorder {
         if (asking) this.violations.push('ended from within follow');
         if (over || this.#stopped) this.violations.push(`ended after the end: ${error.message}`);
         over = true;
-        if (error instanceof LogPrunedError) {
-          this.#setPruned(error);
-          return;
-        }
         this.endings++;
         this.#reading = this.#begin();
       },

@@ -16,7 +16,6 @@ import type {
   Reading,
 } from '../../../src/cluster/log/ordered-log.ts';
 import {
-  closedError,
   MemoryReading,
   realLater,
   type Later,
@@ -99,10 +98,8 @@ export class MemoryLog implements OrderedLog {
   readonly #readings = new Set<MemoryReading>();
   /** Not arrived yet, in the order of the calls. */
   readonly #underWay: Append[] = [];
-  /** Not answered yet. */
-  readonly #waiting = new Set<(error: Error) => void>();
   readonly #pace: Pace;
-  #state: 'open' | 'closed' | 'killed' = 'open';
+  #isKilled = false;
   #away = false;
   #cut = noCut;
   #oldBounds: LogBounds | undefined;
@@ -147,16 +144,13 @@ export class MemoryLog implements OrderedLog {
 
   /** The machine died: nothing answers or delivers any more. What is under way may still land. */
   kill(): void {
-    this.#state = 'killed';
-    this.#waiting.clear();
+    this.#isKilled = true;
     for (const reading of this.#readings) reading.stop();
   }
 
   append(body: Uint8Array): Promise<number> {
-    if (this.#state === 'closed') return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
-      if (this.#state === 'killed') return;
-      this.#waiting.add(reject);
+      if (this.#isKilled) return;
       this.#underWay.push({ body, resolve, reject });
       this.#later(this.#latency(), this.#arrive);
     });
@@ -170,11 +164,7 @@ export class MemoryLog implements OrderedLog {
     const { late, lateMs, lostAppend, lostAnswer, duplicate } = this.faults;
     const draw = this.#random();
     // What a dead machine had handed to its socket arrives, or does not.
-    const unsent =
-      this.#away ||
-      this.#cut.appends ||
-      this.#state === 'closed' ||
-      (this.#state === 'killed' && this.#hits(0.5));
+    const unsent = this.#away || this.#cut.appends || (this.#isKilled && this.#hits(0.5));
     if (draw < late) {
       this.#later(this.#upTo(lateMs), () => void this.#stream.append(body));
       this.#refuse(append);
@@ -198,11 +188,11 @@ export class MemoryLog implements OrderedLog {
 
   #answer(append: Append, seq: number): void {
     if (this.#away) this.#refuse(append);
-    else if (this.#waiting.delete(append.reject)) append.resolve(seq);
+    else if (!this.#isKilled) append.resolve(seq);
   }
 
   #reject(reject: (error: Error) => void): void {
-    if (this.#waiting.delete(reject)) reject(new Error('The log did not answer'));
+    if (!this.#isKilled) reject(new Error('The log did not answer'));
   }
 
   follow(from: number, reader: LogReader): Reading {
@@ -214,13 +204,12 @@ export class MemoryLog implements OrderedLog {
       reader,
       gone: (gone) => void this.#readings.delete(gone),
     });
-    if (this.#state === 'killed') {
+    if (this.#isKilled) {
       reading.stop();
       return reading;
     }
     this.#readings.add(reading);
-    if (this.#state === 'closed') this.#later(0, () => reading.end(closedError()));
-    else if (this.#away) this.#endAway(reading);
+    if (this.#away) this.#endAway(reading);
     return reading;
   }
 
@@ -241,27 +230,17 @@ export class MemoryLog implements OrderedLog {
   }
 
   #ask<T>(work: () => T): Promise<T> {
-    if (this.#state === 'closed') return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
-      if (this.#state === 'killed') return;
-      this.#waiting.add(reject);
+      if (this.#isKilled) return;
       this.#later(this.#latency(), () => {
         const isCut = this.#away || this.#cut.bounds === 'unanswered';
         if (isCut || this.#hits(this.faults.lostAnswer)) {
           this.#later(this.#upTo(unaskedMs), () => this.#reject(reject));
-        } else if (this.#waiting.delete(reject)) {
+        } else if (!this.#isKilled) {
           resolve(work());
         }
       });
     });
-  }
-
-  close(): Promise<void> {
-    if (this.#state === 'open') this.#state = 'closed';
-    for (const reading of this.#readings) reading.stop();
-    for (const reject of this.#waiting) reject(closedError());
-    this.#waiting.clear();
-    return Promise.resolve();
   }
 
   #hits(share: number): boolean {

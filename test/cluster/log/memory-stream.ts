@@ -4,11 +4,7 @@
  * Each delivery goes through the `Later` handed in, so that a simulation owns all order and time. Bodies are passed on,
  * not copied: neither writer nor reader may change one.
  */
-import {
-  LogPrunedError,
-  type LogReader,
-  type Reading,
-} from '../../../src/cluster/log/ordered-log.ts';
+import type { LogReader, Reading } from '../../../src/cluster/log/ordered-log.ts';
 
 /** Runs `run` once, after `ms`, never at once; what it returns takes that back. */
 export type Later = (ms: number, run: () => void) => () => void;
@@ -127,9 +123,7 @@ export class MemoryReading implements Reading, StreamWatcher {
     this.#due = undefined;
     const { stream, pace, reader } = this.#options;
     if (this.#next < stream.first) {
-      this.end(
-        new LogPrunedError(`Entry ${this.#next} was pruned: the log begins at ${stream.first}`),
-      );
+      this.end(new Error(`Entry ${this.#next} was pruned: the log begins at ${stream.first}`));
       return;
     }
     const fault = pace.fault();
@@ -163,8 +157,4 @@ export class MemoryReading implements Reading, StreamWatcher {
     this.stop();
     this.#options.reader.ended(error);
   }
-}
-
-export function closedError(): Error {
-  return new Error('The log is closed');
 }

@@ -1,21 +1,7 @@
 import { Random } from '../../crash/random.ts';
 import { MemoryLog } from './memory-log.ts';
 import { MemoryStream, realLater, type Later } from './memory-stream.ts';
-import { orderedLogContract, type LogFixture } from './ordered-log-contract.ts';
-import type { OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
-
-/** Handles made by `make`, which `close` closes. */
-function opened(make: () => OrderedLog): ReturnType<LogFixture['open']> {
-  const logs: OrderedLog[] = [];
-  return Promise.resolve({
-    handle: () => {
-      const log = make();
-      logs.push(log);
-      return Promise.resolve(log);
-    },
-    close: async () => void (await Promise.all(logs.map((log) => log.close()))),
-  });
-}
+import { orderedLogContract } from './ordered-log-contract.ts';
 
 /** A refusal takes up to 4 s: here 20 ms. */
 const quickly: Later = (ms, run) => realLater(ms / 200, run);
@@ -39,7 +25,7 @@ orderedLogContract({
       latencyMs: 200,
       entriesMax: 4,
     };
-    return opened(() => new MemoryLog({ stream, random, faults, later: quickly }));
+    return Promise.resolve(() => new MemoryLog({ stream, random, faults, later: quickly }));
   },
 });
 
@@ -48,6 +34,6 @@ orderedLogContract({
   faults: 'none',
   open: () => {
     const stream = new MemoryStream();
-    return opened(() => new MemoryLog({ stream }));
+    return Promise.resolve(() => new MemoryLog({ stream }));
   },
 });

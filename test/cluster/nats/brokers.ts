@@ -1,10 +1,18 @@
-/** Brokers (config/demo/brokers.ts) on ports that no other test has. */
+/** Brokers (config/demo/brokers.ts) on ports that no other test has, and connections to them. */
+import { expect } from 'vitest';
 import {
   type Brokers,
   type BrokersOptions,
   type Place,
   startBrokers as startBrokersAt,
 } from '../../../config/demo/brokers.ts';
+import {
+  beginNats,
+  type NatsConnection,
+  type NatsOptions,
+} from '../../../src/cluster/nats/nats-connection.ts';
+import { ensureStream, type NatsStreamOptions } from '../../../src/cluster/nats/nats-stream.ts';
+import { messageOf } from '../../../src/model/failure.ts';
 import { freePorts } from '../../support/process.ts';
 
 export interface Options extends Omit<BrokersOptions, 'places'> {
@@ -24,4 +32,21 @@ async function freePlaces(count: number): Promise<readonly Place[]> {
     places.push({ name: `n${no}`, client, route, monitor });
   }
   return places;
+}
+
+/** Resolves when it is connected. */
+export async function openNats(options: NatsOptions): Promise<NatsConnection> {
+  const connection = beginNats(options);
+  await connection.ready(10_000);
+  return connection;
+}
+
+/** Brokers that have just started refuse new streams for some seconds. */
+export async function makeStream(
+  connection: NatsConnection,
+  options: NatsStreamOptions,
+): Promise<void> {
+  const made = (): Promise<unknown> =>
+    ensureStream(connection, options).then(() => 'made', messageOf);
+  await expect.poll(made, { timeout: 15_000, interval: 200 }).toBe('made');
 }

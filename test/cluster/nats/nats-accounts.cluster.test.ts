@@ -9,9 +9,8 @@ import { jetstream, type JetStreamManager, jetstreamManager } from '@nats-io/jet
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
 import { encodeRewind, rewindSubject } from '../../../src/cluster/scans/scan-messages.ts';
-import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { pause } from '../../support/process.ts';
-import { startBrokers } from './brokers.ts';
+import { openNats, startBrokers } from './brokers.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
 import { notRun } from './not-run.ts';
 

@@ -1,10 +1,6 @@
 /** What NATS must be so that cluster mode uses it: each refusal in a text for the operator. */
-import { afterEach, expect, test } from 'vitest';
-import {
-  beginNats,
-  openNats,
-  type NatsConnection,
-} from '../../../src/cluster/nats/nats-connection.ts';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { beginNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { boundsOf, hasMajority } from '../../../src/cluster/nats/nats-stream.ts';
 import { freePorts } from '../../support/process.ts';
@@ -19,57 +15,41 @@ async function start(options: FakeNatsOptions): Promise<string> {
   return fake.host;
 }
 
-const open = (...servers: string[]): Promise<NatsConnection> =>
-  openNats({ servers, nodeName: 'n1' });
+function begin(...servers: string[]): NatsConnection {
+  const connection = beginNats({ servers, nodeName: 'n1' });
+  onTestFinished(() => connection.close());
+  return connection;
+}
 
-test('an old server is refused, without the credentials of its address', async () => {
-  const host = await start({ version: '2.9.10', answers: 'never' });
-  await expect(open(`nats://core:secret%20p@${host}`)).rejects.toThrow(
-    new Error(
-      `Cannot use NATS at ${host}: it is version 2.9.10, expected 2.10.27 or newer (several writers pass its compare-and-set)`,
-    ),
-  );
+const tooOld = (version: string): string =>
+  `it is version ${version}, expected 2.10.27 or newer (several writers pass its compare-and-set)`;
+const isOff = 'JetStream is off for this account, expected it on';
+const isSilent = 'JetStream does not answer (timeout), expected a majority of its servers up';
+
+test.each([
+  ['2.9.10', 'never', tooOld('2.9.10')],
+  ['2.10.26', 'never', tooOld('2.10.26')],
+  ['1.99.99', 'never', tooOld('1.99.99')],
+  ['2.10.27', 'no responders', isOff],
+  ['2.10.27-RC.1', 'no responders', isOff],
+  ['2.15.1', 'no responders', isOff],
+  ['3.0.0', 'no responders', isOff],
+  ['2.12.3', 'never', isSilent],
+  // A user that may not ask about the account can use its streams all the same.
+  ['2.12.3', 'forbidden', undefined],
+] as const)('version %s that answers %s', async (version, answers, problem) => {
+  const host = await start({ version, answers });
+  const connection = begin(`nats://core:secret%20p@${host}`);
+  const text = problem && `Cannot use NATS at ${host}: ${problem}`;
+  await expect.poll(() => connection.problem, { timeout: 5_000 }).toBe(text);
   const said: unknown = JSON.parse(fake!.introduction);
   expect(said).toMatchObject({ name: 'n1', user: 'core', pass: 'secret p' });
 });
 
-test.each(['2.10.26', '1.99.99', '2.9.99'])('version %s is too old', async (version) => {
-  const host = await start({ version, answers: 'never' });
-  await expect(open(host)).rejects.toThrow(`it is version ${version}, expected 2.10.27`);
-});
-
-test.each(['2.10.27', '2.10.27-RC.1', '2.11.0', '2.15.1', '3.0.0'])(
-  'version %s is new enough: it is refused for its missing JetStream alone',
-  async (version) => {
-    const host = await start({ version, answers: 'no responders' });
-    await expect(open(host)).rejects.toThrow(
-      `Cannot use NATS at ${host}: JetStream is off for this account, expected it on`,
-    );
-  },
-);
-
-test('JetStream that does not answer is refused', async () => {
-  const host = await start({ version: '2.12.3', answers: 'never' });
-  await expect(open(host)).rejects.toThrow(
-    /JetStream does not answer \(timeout\), expected a majority of its servers up/,
-  );
-});
-
-test('where there is no server, each is named without credentials', async () => {
-  const { api, redirect } = await freePorts();
-  await expect(open(`nats://a:b@127.0.0.1:${api}`, `127.0.0.1:${redirect}`)).rejects.toThrow(
-    `Cannot reach NATS at 127.0.0.1:${api}, 127.0.0.1:${redirect}: connection refused`,
-  );
-  await expect(open('nats://a b')).rejects.toThrow('is not an address such as nats://n1:4222');
-  await expect(
-    openNats({ servers: ['127.0.0.1'], credsFile: '/none.creds', nodeName: 'n1' }),
-  ).rejects.toThrow('Cannot read the NATS credentials: ENOENT');
-});
-
 test('a connection that comes to an old server waits for a better one', async () => {
-  // A user that may not ask about the account can use its streams all the same.
   const host = await start({ version: '2.12.3', answers: 'forbidden' });
-  const connection = await open(host);
+  const connection = begin(host);
+  await connection.ready(5_000);
   const log = new NatsLog({ connection, stream: 'CORE', subject: 'qz.core' });
   let lost = 0;
   connection.lost.listen(() => lost++);
@@ -78,7 +58,7 @@ test('a connection that comes to an old server waits for a better one', async ()
   Object.assign(fake!.options, { version: '2.10.9', answers: 'no responders' });
   fake!.drop();
   expect((await ended).message).toMatch('Cannot read CORE on: ');
-  await expect(connection.ready(500)).rejects.toThrow('it is version 2.10.9, expected 2.10.27');
+  await expect.poll(() => connection.problem, { timeout: 5_000 }).toContain(tooOld('2.10.9'));
   expect(lost).toBe(1);
 
   const waiting = log.append(new Uint8Array(1));
@@ -93,34 +73,22 @@ test('a connection that comes to an old server waits for a better one', async ()
   expect(lost).toBe(2);
 });
 
-test('a connection that begins away says what keeps it from NATS, until nothing does', async () => {
-  const { api } = await freePorts();
-  const none = beginNats({ servers: [`nats://a:b@127.0.0.1:${api}`], nodeName: 'n1' });
+test('a connection that is away says what keeps it from NATS, without credentials', async () => {
+  const { api, redirect } = await freePorts();
+  const none = begin(`nats://a:b@127.0.0.1:${api}`, `127.0.0.1:${redirect}`);
   expect(none.problem).toBe('NATS was not reached yet');
-  const unreached = `Cannot reach NATS at 127.0.0.1:${api}: connection refused`;
+  const unreached = `Cannot reach NATS at 127.0.0.1:${api}, 127.0.0.1:${redirect}: connection refused`;
   await expect.poll(() => none.problem).toBe(unreached);
   none.publish('a', Buffer.from('dropped'));
   await expect(none.request('a', Buffer.from('b'), 50)).rejects.toThrow(unreached);
   await none.close();
   expect(none.problem).toBeUndefined();
-  expect(() => beginNats({ servers: ['nats://a b'], nodeName: 'n1' })).toThrow('is not an address');
+  expect(() => begin('nats://a b')).toThrow('is not an address such as nats://n1:4222');
 
-  const host = await start({ version: '2.9.10', answers: 'no responders' });
-  const connection = beginNats({ servers: [host], nodeName: 'n1' });
-  await expect.poll(() => connection.problem).toContain('it is version 2.9.10, expected 2.10.27');
-  fake!.options.version = '2.12.3';
-  await connection.ready(5_000);
-  await expect.poll(() => connection.problem).toContain('JetStream is off for this account');
-  fake!.options.answers = 'forbidden';
-  await expect.poll(() => connection.problem, { timeout: 5_000 }).toBeUndefined();
-  await connection.close();
-});
-
-test('credentials that cannot be read are tried again', async () => {
-  const servers = ['127.0.0.1:1'];
-  const connection = beginNats({ servers, credsFile: '/none.creds', nodeName: 'n1' });
-  await expect.poll(() => connection.problem).toContain('Cannot read the NATS credentials: ENOENT');
-  await connection.close();
+  const credsFile = '/none.creds';
+  const unsigned = beginNats({ servers: ['127.0.0.1:1'], credsFile, nodeName: 'n1' });
+  await expect.poll(() => unsigned.problem).toContain('Cannot read the NATS credentials: ENOENT');
+  await unsigned.close();
 });
 
 const cluster = (leader: string, ...activeMs: number[]) => ({

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
+import type { NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
 import type { Brokers } from '../../../config/demo/brokers.ts';
-import { startBrokers } from './brokers.ts';
+import { openNats, startBrokers } from './brokers.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
 import { notRun } from './not-run.ts';
 import { orderedLogContract } from '../log/ordered-log-contract.ts';
@@ -49,16 +49,12 @@ function contractOn(server: NatsServer, subjects: 'one subject' | 'a subject for
       const own = subjects === 'a subject for each node';
       const subject = own ? `s.${count}.>` : `s.${count}`;
       await ensureStream(connections[0]!, { stream, subject, replicas: 1 });
-      const logs: NatsLog[] = [];
-      return {
-        handle: () => {
-          const connection = connections[logs.length % 2]!;
-          const to = own ? `s.${count}.n${logs.length}` : subject;
-          const log = new NatsLog({ connection, stream, subject: to });
-          logs.push(log);
-          return Promise.resolve(log);
-        },
-        close: async () => void (await Promise.all(logs.map((log) => log.close()))),
+      let handles = 0;
+      return () => {
+        const connection = connections[handles % 2]!;
+        const to = own ? `s.${count}.n${handles}` : subject;
+        handles++;
+        return new NatsLog({ connection, stream, subject: to });
       };
     },
   });

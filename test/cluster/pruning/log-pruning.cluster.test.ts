@@ -8,11 +8,10 @@ import {
   type LogPruningOptions,
   type TimedLog,
 } from '../../../src/cluster/log/log-pruning.ts';
-import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
 import { scanStream, scanSubject, scanSubjects } from '../../../src/cluster/scans/scan-messages.ts';
-import { startBrokers } from '../nats/brokers.ts';
+import { openNats, startBrokers } from '../nats/brokers.ts';
 import { notRun } from '../nats/not-run.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
-import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { ReadPositions } from '../../../src/cluster/scans/received-positions.ts';
 import { scanStream } from '../../../src/cluster/scans/scan-messages.ts';
 import { ScanTransfer } from '../../../src/cluster/scans/scan-transfer.ts';
@@ -30,7 +29,7 @@ import { pause } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 import type { Brokers } from '../../../config/demo/brokers.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
-import { startBrokers } from '../nats/brokers.ts';
+import { openNats, startBrokers } from '../nats/brokers.ts';
 import { notRun } from '../nats/not-run.ts';
 
 const found = await findNatsServer();
