@@ -31,8 +31,7 @@ export class ProviderEvents {
   readonly #options: ProviderEventsOptions;
   /** One per subscription that is being worked on. */
   readonly #locks = new Map<string, LimitFunction>();
-  readonly #toRefresh = new Set<string>();
-  #isRefreshing = false;
+  readonly #refreshes = pLimit(1);
   #isClosed = false;
 
   constructor(options: ProviderEventsOptions) {
@@ -83,33 +82,27 @@ export class ProviderEvents {
    * without an event. Stops at the first without an answer: all are asked again within the hour.
    */
   refresh(subscriptionIds: readonly string[]): void {
-    for (const id of subscriptionIds) this.#toRefresh.add(id);
-    if (this.#toRefresh.size > 0 && !this.#isRefreshing) void this.#refreshAll();
+    for (const id of subscriptionIds) void this.#refreshes(() => this.#refresh(id));
   }
 
   /** From now on nothing is stored: the provider sends again what is not answered. */
   close(): void {
     this.#isClosed = true;
-    this.#toRefresh.clear();
+    this.#refreshes.clearQueue();
   }
 
-  async #refreshAll(): Promise<void> {
-    this.#isRefreshing = true;
+  async #refresh(id: string): Promise<void> {
     const { provider, log } = this.#options;
-    for (const id of this.#toRefresh) {
-      this.#toRefresh.delete(id);
-      if (provider === undefined) continue;
-      try {
-        await this.#lock(id, async () => await this.#apply(await provider.fetch(id), undefined));
-      } catch (err) {
-        this.#toRefresh.clear();
-        log.warn(
-          { err },
-          'paid periods have ended and the payment provider does not answer, retrying',
-        );
-      }
+    if (provider === undefined) return;
+    try {
+      await this.#lock(id, async () => await this.#apply(await provider.fetch(id), undefined));
+    } catch (err) {
+      this.#refreshes.clearQueue();
+      log.warn(
+        { err },
+        'paid periods have ended and the payment provider does not answer, retrying',
+      );
     }
-    this.#isRefreshing = false;
   }
 
   /** Ends a replaced checkout at the provider; where this fails it expires by itself. */

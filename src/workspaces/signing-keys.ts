@@ -6,18 +6,16 @@
  *
  * The first one signs, all of them verify: a rotation puts a new one in front, and tokens of the
  * older ones stay good until their secret is taken out. The file is complete before it has its name,
- * so a start that dies, or two that race, leave one whole file. It is made with its data folder and never
- * again: management.mdb has a fingerprint of each key (engine/installation/key-files.ts).
+ * so a start that dies leaves none or a whole one. It is made with its data folder and never again: management.mdb has a fingerprint of each key (engine/installation/key-files.ts).
  */
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fsyncSync,
-  linkSync,
   openSync,
   readFileSync,
   renameSync,
-  rmSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -50,17 +48,11 @@ export function readSigningKeys(dataDir: string): SigningKey[] {
   }
 }
 
-/** Makes the file with one key, where it is missing. */
+/** Makes the file with one key, where it is missing. The caller holds the lock of the folder. */
 export function makeSigningKeys(dataDir: string, randomBytes: RandomBytes): void {
   const path = join(dataDir, signingKeysFile);
-  const draft = writeDraft(path, textOf([newKey(randomBytes)]), randomBytes);
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    if (systemErrorCode(error) !== 'EEXIST') throw error;
-  } finally {
-    rmSync(draft);
-  }
+  if (existsSync(path)) return;
+  renameSync(writeDraft(path, textOf([newKey(randomBytes)]), randomBytes), path);
 }
 
 /** Name of a key and its fingerprint, in management.mdb. */

@@ -16,6 +16,7 @@ import {
   dayText,
   deviceName,
   numberText,
+  plural,
   rangeText,
   type Share,
   sharesOf,
@@ -53,7 +54,7 @@ export function digestMail(
   content: DigestContent,
 ): Pick<MailedDigest, 'subject' | 'text' | 'html'> {
   const { workspaceName, frequency, numbers } = content;
-  const subject = `${workspaceName}: ${scansText(numbers.totalScans)} ${
+  const subject = `${workspaceName}: ${plural(numbers.totalScans, 'scan')} ${
     frequency === 'weekly' ? 'last week' : `in ${monthName(numbers)}`
   }`;
   const parts = partsOf(content);
@@ -93,8 +94,6 @@ function weeksOf(series: readonly DayScans[]): Share[] {
   }));
 }
 
-const scansText = (count: number): string =>
-  `${numberText(count)} ${count === 1 ? 'scan' : 'scans'}`;
 /** `October 2026` */
 const monthName = ({ days }: Numbers): string =>
   new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
@@ -125,7 +124,7 @@ function textOf(content: DigestContent, parts: readonly Part[]): string {
   });
   return [
     `${workspaceName}, ${daysText(content)}`,
-    `${scansText(numbers.totalScans)} by ${numberText(numbers.uniqueScanners)} different people\n` +
+    `${plural(numbers.totalScans, 'scan')} by ${numberText(numbers.uniqueScanners)} different people\n` +
       comparison(numbers, frequency),
     ...lists,
     `See more:\n${url}`,

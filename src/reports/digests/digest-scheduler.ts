@@ -8,18 +8,17 @@
  * connections: an invite does not wait for a thousand digests. Damaged records are put off by an hour and logged.
  */
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../model/clock.ts';
 import type { MailedDigest } from '../../model/reports/report.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
 import { type DigestContent, digestMail } from './digest-mail.ts';
 import { periodThrough } from './digest-schedule.ts';
-import type { ClaimedDigest, DigestKey, Digests, DueDigest } from './digests.ts';
+import type { ClaimedDigest, Digests, DueDigest } from './digests.ts';
 import type { DigestNumbers } from './digest-numbers.ts';
 
 const tickMs = 60_000;
-/** Looked up at a time. */
-const batchMax = 50;
+/** Looked up in one tick: those that fail stay due, and hold up no others. */
+const dueMax = 10_000;
 /** Workspaces whose analytics are cached within a tick. */
 const cachedMax = 100;
 /** Longest wait for a mail in transit at a stop. */
@@ -32,7 +31,6 @@ export interface DigestSchedulerOptions {
   readonly send: (mail: MailedDigest) => Promise<boolean>;
   /** The dashboard's address. */
   readonly publicUrl: string;
-  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -74,24 +72,16 @@ export class DigestScheduler {
   async tick(): Promise<number> {
     const { digests, log } = this.#options;
     const cached = new LRUCache<string, Found>({ max: cachedMax });
-    const failed = new Set<string>();
     let sent = 0;
     let fault: unknown;
-    for (;;) {
-      const limit = batchMax + failed.size;
-      const unreadable = await digests.putOffUnreadable(limit);
-      const { length: count, [0]: first } = unreadable;
-      if (count > 0) log.error({ count, ...first }, 'cannot read digests, retrying in an hour');
-      const due = digests.due(limit).filter((one) => !failed.has(nameOf(one)));
-      if ((due.length === 0 && unreadable.length === 0) || this.#isClosed) break;
-      for (const digest of due) {
-        if (this.#isClosed) break;
-        try {
-          if (await this.#send(digest, cached)) sent++;
-        } catch (error) {
-          failed.add(nameOf(digest));
-          fault ??= error;
-        }
+    const { length: count, [0]: first } = await digests.putOffUnreadable(dueMax);
+    if (count > 0) log.error({ count, ...first }, 'cannot read digests, retrying in an hour');
+    for (const digest of digests.due(dueMax)) {
+      if (this.#isClosed) break;
+      try {
+        if (await this.#send(digest, cached)) sent++;
+      } catch (error) {
+        fault ??= error;
       }
     }
     if (sent > 0) log.info({ sent }, 'digests sent');
@@ -146,5 +136,3 @@ export class DigestScheduler {
     };
   }
 }
-
-const nameOf = ({ userId, workspaceNo }: DigestKey): string => `${userId} ${workspaceNo}`;
