@@ -190,7 +190,7 @@ async function startSchedulers(
     const { digests, digestNumbers: numbers } = reports;
     const { publicUrl } = config.api;
     const send = (email: Parameters<typeof mail.digest>[0]) => mail.digest(email);
-    add(new DigestScheduler({ digests, numbers, send, publicUrl, clock, log })).start();
+    add(new DigestScheduler({ digests, numbers, send, publicUrl, log })).start();
   }
   return { watches };
 }
