@@ -89,7 +89,7 @@ async function joinStopped(): Promise<void> {
   await second.start().ready();
   await isCounted(first);
   await second.service.terminate();
-  // Marks come each second, those of all journals every ten.
+  // Marks come each second.
   await expect.poll(async () => (await command(second, 'join')).code, seldom).toBe(0);
   const names = readdirSync(second.dataDir);
   expect(names.filter((name) => name.startsWith('before-join.set-aside-'))).toHaveLength(1);

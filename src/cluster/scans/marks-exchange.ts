@@ -2,7 +2,7 @@
 import type { Timers } from '../../model/clock.ts';
 import type { Signal } from '../../model/signal.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
-import { CountedChanges, Marks } from './marks.ts';
+import { Marks } from './marks.ts';
 import {
   type AppliedSeqs,
   encodeMark,
@@ -24,7 +24,7 @@ export interface MarksExchangeOptions {
   readonly own?: {
     readonly savedSeq: () => number;
     /** By journal, as far as all shards have it on the disk. */
-    readonly counted: () => Iterable<JournalPosition>;
+    readonly counted: () => ReadonlyMap<number, number>;
     /** All that are registered, by name, with their runs. */
     readonly cores: () => ReadonlyMap<string, number>;
     /** Fired when they may have changed. */
@@ -39,7 +39,6 @@ export interface MarksExchangeOptions {
 export class MarksExchange {
   readonly marks = new Marks();
   readonly #options: MarksExchangeOptions;
-  readonly #changes = new CountedChanges();
   #unsubscribe: () => void = () => undefined;
   #unlisten: () => void = () => undefined;
   #cancel: () => void = () => undefined;
@@ -81,23 +80,25 @@ export class MarksExchange {
   }
 
   #report(): void {
-    const { connection, timers, nodeName, own } = this.#options;
+    const { connection, nodeName, own } = this.#options;
     if (own === undefined) return;
     const registered = own.cores();
-    const cores = [...registered.keys()];
     this.marks.setCores(registered);
-    const [savedSeq, applied] = [own.savedSeq(), own.applied()];
-    for (const counted of this.#changes.next(own.counted(), timers.monotonicMs())) {
-      const mark = { node: nodeName, savedSeq, counted, cores, applied };
-      this.#take(mark);
-      connection.publish(marksSubject, encodeMark(mark));
-    }
+    const mark = {
+      node: nodeName,
+      savedSeq: own.savedSeq(),
+      counted: own.counted(),
+      cores: [...registered.keys()],
+      applied: own.applied(),
+    };
+    this.#take(mark);
+    connection.publish(marksSubject, encodeMark(mark));
   }
 
   #take(mark: Mark): void {
-    const { own, timers } = this.#options;
+    const { own } = this.#options;
     // An edge does not know their runs.
     if (own === undefined) this.marks.setCores(new Map(mark.cores.map((name) => [name, 0])));
-    this.marks.take(mark, timers.monotonicMs());
+    this.marks.take(mark);
   }
 }

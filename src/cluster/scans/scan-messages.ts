@@ -71,20 +71,21 @@ export interface Mark {
   readonly node: string;
   /** The newest entry of the log of scans. */
   readonly savedSeq: number;
-  /** All scans below are counted: journals that have moved, and now and then all. */
-  readonly counted: readonly JournalPosition[];
+  /** By journal: all scans below are counted. At most 13 bytes each, 0.8 MB in all: a message of NATS has 1 MB. */
+  readonly counted: ReadonlyMap<number, number>;
   /** Names of all registered cores, as it knows them: edges know them by this alone. */
   readonly cores: readonly string[];
   readonly applied: AppliedSeqs;
 }
 
 export const encodeMark = ({ node, savedSeq, counted, cores, applied }: Mark): Uint8Array =>
-  packPlain([version, node, savedSeq, counted, cores, applied]);
+  packPlain([version, node, savedSeq, [...counted], cores, applied]);
 
 export function readMark(body: Uint8Array): Mark | undefined {
   const [of, node, savedSeq, counted, cores, applied] = readFields(body) ?? [];
   if (of !== version || typeof node !== 'string' || !isCount(savedSeq)) return undefined;
   if (!Array.isArray(counted) || !counted.every(isCountPair)) return undefined;
   if (!Array.isArray(cores) || !cores.every((name) => typeof name === 'string')) return undefined;
-  return isCountPair(applied) ? { node, savedSeq, counted, cores, applied } : undefined;
+  if (!isCountPair(applied)) return undefined;
+  return { node, savedSeq, counted: new Map(counted), cores, applied };
 }

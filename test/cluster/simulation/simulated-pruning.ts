@@ -46,10 +46,10 @@ export class SimulatedPruning {
     this.#marks.set(name, marks);
     const tell = (): void => {
       const applied = [this.#flushed.get(name) ?? 0, 0] as const;
-      const mark = { node: name, savedSeq: 0, counted: [], cores: [], applied };
+      const mark = { node: name, savedSeq: 0, counted: new Map(), cores: [], applied };
       for (const [other, theirs] of this.#marks) {
         if (other !== name && this.#random.chance(lostShare)) continue;
-        theirs.take(mark, timers.monotonicMs());
+        theirs.take(mark);
       }
       timers.after(tellMs, tell);
     };
