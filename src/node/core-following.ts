@@ -41,7 +41,7 @@ export async function openFollowing(
   const { redirects } = threads;
   const upkeep = new Upkeep({ writer, links: codes.links, redirects, isInContact, log: base.log });
   closers.push(() => upkeep.close());
-  const own = { base, node: identity.node, scans: engine.scans, delivery };
+  const own = { base, store: identity.node, scans: engine.scans, delivery };
   return { ...node, engine, exchange, scans: new CoreScans(own), upkeep };
 }
 

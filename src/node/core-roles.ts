@@ -152,10 +152,10 @@ export class CoreRoles {
   /** How its API answers while it leads. */
   #answers(feed: LinkFeed): ClusterAnswers {
     const core = this.#core;
-    const { identity, nodes, beats, replication, delivery, scans, proof } = core;
+    const { identity, nodes, beats, replication, delivery, proof } = core;
     return {
-      webhooks: delivery.webhooks(scans.store),
-      scanStore: scans.store,
+      webhooks: delivery.webhooks(identity.node),
+      scanStore: identity.node,
       counting: (local) =>
         new ClusterCounting({
           local,

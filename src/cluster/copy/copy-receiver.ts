@@ -46,7 +46,7 @@ import type { LogPosition } from '../log/applier.ts';
 import { readPosition } from '../log/environment-store.ts';
 import type { MachineProof } from '../machine-proof.ts';
 import type { LogName } from '../nats/log-streams.ts';
-import { deleteStoreId, takeAsWhole } from '../scans/received-positions.ts';
+import { takeAsWhole } from '../scans/received-positions.ts';
 import { fetchCopy, NewerCopyError, onDisk } from './copy-download.ts';
 
 const markerName = '.copying';
@@ -167,7 +167,6 @@ async function makeOwn(folder: DataFolder, path: string): Promise<void> {
   if (faults.length > 0) throw new Error(`its data is damaged: ${faults.join('; ')}`);
   const mark = await markOf(folder);
   await takeAsWhole(draft);
-  await withEnvironment(draft.scansFile, 'existing', deleteStoreId);
   await withEnvironment(draft.managementFile, 'existing', removeKeyPrints);
   await markCopy(draft.scansFile, mark);
   await markCopy(draft.deliveryFile, mark);

@@ -111,7 +111,6 @@ export class OwnJournals {
       run,
       source: new JournalFiles(folder, () => tails.position(journal)),
       position: arrived.get(journal) ?? 0,
-      lingerMs: paceMs,
     });
     return { uplink, first: listSegments(folder)[0] ?? 0, seen: -1 };
   }

@@ -1,8 +1,7 @@
 /**
- * What a core's scans.mdb says of the cluster, in its table `cluster`:
+ * How far a core has read the log of scans, and has that on its disk (ReadPosition). In the table `cluster` of its scans.mdb:
  *
- *   'scans'   [seq, [[journal, tail], …]]   how far it has read the log of scans, and has that on its disk (ReadPosition)
- *   'store'   id of this scans.mdb: each core numbers blocks of scans for itself, and the numbers of two stores differ
+ *   'scans'   [seq, [[journal, tail], …]]
  *
  * At a start a core cuts the journals of other nodes back to their tails here. Journals of a folder that came whole, from
  * another core or from a machine alone, get tails at their ends (`takeAsWhole`): otherwise their scans would be cut off.
@@ -22,7 +21,6 @@ import type { ReadPosition } from './scan-receiver.ts';
 type StoredPosition = [seq: number, tails: Array<[journal: number, tail: number]>];
 
 const positionKey = 'scans';
-const storeKey = 'store';
 
 export class ReadPositions {
   readonly #environment: StoreEnvironment;
@@ -51,26 +49,6 @@ export class ReadPositions {
     await this.#environment.transaction(() => this.#table.put(positionKey, [seq, [...tails]]));
     await this.#environment.flush();
   }
-}
-
-/** Made with a new scans.mdb. */
-export function storeIdOf(environment: StoreEnvironment, makeId: () => string): string {
-  const table = environment.table<string, string>('cluster');
-  return environment.transactionSync(() => {
-    const known = table.get(storeKey, () => undefined);
-    if (known !== undefined) return known;
-    const made = makeId();
-    table.put(storeKey, made);
-    return made;
-  });
-}
-
-/** A copy gets an id of its own. Resolves when it survives a loss of power. */
-export async function deleteStoreId(environment: StoreEnvironment): Promise<void> {
-  await environment.transaction(() =>
-    environment.table<string, string>('cluster').remove(storeKey),
-  );
-  await environment.flush();
 }
 
 /**

@@ -25,7 +25,7 @@ const pieceBytesMax = 262_144;
 /** So much is sent at once. */
 const enoughBytes = 65_536;
 /** Less than that is sent after this time. */
-const lingerMsUsual = 10;
+const lingerMs = 10;
 /** Acknowledged, and not arrived for so long: the brokers have lost it, or a core has dropped it. */
 const lostMsMin = 5_000;
 /** Sent again and still not arrived: a core may be down, and need it later. */
@@ -60,7 +60,6 @@ export interface ScanUplinkOptions {
   readonly source: JournalSource;
   /** What the cores have reported: everything after it is sent. */
   readonly position: number;
-  readonly lingerMs?: number;
 }
 
 /** How far the cores are. */
@@ -74,7 +73,6 @@ interface Arrival {
 
 export class ScanUplink {
   readonly #options: ScanUplinkOptions;
-  readonly #lingerMs: number;
   /** Everything below is acknowledged. */
   #position: number;
   /** Since when something waits. */
@@ -90,7 +88,6 @@ export class ScanUplink {
   constructor(options: ScanUplinkOptions) {
     this.#options = options;
     this.#position = options.position;
-    this.#lingerMs = options.lingerMs ?? lingerMsUsual;
   }
 
   get position(): number {
@@ -109,7 +106,7 @@ export class ScanUplink {
     if (waiting === 0) return;
     const nowMs = this.#options.timers.monotonicMs();
     this.#waitsSinceMs ??= nowMs;
-    const leftMs = this.#waitsSinceMs + this.#lingerMs - nowMs;
+    const leftMs = this.#waitsSinceMs + lingerMs - nowMs;
     if (waiting >= enoughBytes || leftMs <= 0) this.#send();
     else this.#cancel ??= this.#options.timers.after(leftMs, () => this.#due());
   }

@@ -1,5 +1,4 @@
 /** The work of every core on its own store of scans, leading or not. A single machine leaves it to the services, or out. */
-import { storeIdOf } from '../../cluster/scans/received-positions.ts';
 import { closeAll, type Closers } from '../../engine/closers.ts';
 import type { Base } from '../../modules.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
@@ -9,28 +8,22 @@ import { BlockMarks } from './block-marks.ts';
 
 export interface CoreScansOptions {
   readonly base: Base;
-  /** The id of this machine: a copy of its store on another machine is another store. */
-  readonly node: string;
+  /** Names the store: the id of this registration, which each new disk changes. */
+  readonly store: string;
   readonly scans: ScanStore;
   readonly delivery: CoreDelivery;
 }
 
 export class CoreScans {
   readonly #options: CoreScansOptions;
-  /** Names this store of scans: each core numbers blocks for itself. */
-  readonly store: string;
   readonly #marks: BlockMarks;
   readonly #closers: Closers = [];
 
   constructor(options: CoreScansOptions) {
     this.#options = options;
-    const { base, node, scans, delivery } = options;
-    const id = storeIdOf(scans.environment, () => base.ids.newId('n'));
-    this.store = `${node}.${id}`;
+    const { delivery } = options;
     this.#marks = new BlockMarks({
-      base,
-      scans,
-      store: this.store,
+      ...options,
       deliveries: delivery.tables,
       isLeading: () => delivery.replication.isHeld,
     });

@@ -3,7 +3,6 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { CopySender } from '../../../src/cluster/copy/copy-sender.ts';
-import { storeIdOf } from '../../../src/cluster/scans/received-positions.ts';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
 import {
   beginInstallation,
@@ -26,7 +25,6 @@ export const silent = createLog('silent');
 export async function makeCoreFolder(path: string): Promise<DataFolder> {
   const folder = await makeWholeFolder(path);
   await inEnvironment(folder.scansFile, async (environment) => {
-    storeIdOf(environment, () => 'n_store');
     const table = environment.table<string, unknown>('cluster');
     await environment.transaction(() => table.put('scans', [41, [[7, 640]]]));
   });

@@ -101,7 +101,6 @@ async function expectCopied(folder: DataFolder): Promise<void> {
     expect(environment.table('meta').get('test')).toBe('copied');
   });
   await inEnvironment(folder.scansFile, (environment) => {
-    expect(environment.table('cluster').get('store')).toBeUndefined();
     const { seq, tails } = new ReadPositions(environment).read();
     expect([seq, ...tails]).toEqual([41, [0, 0], [7, 640 + uncounted.length]]);
   });
