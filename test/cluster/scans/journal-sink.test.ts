@@ -1,4 +1,3 @@
-import { readFileSync, truncateSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JournalFilesSink } from '../../../src/cluster/scans/journal-sink.ts';
 import { listSegments, pruneJournal, segmentFile } from '../../../src/scans/journal/segments.ts';
@@ -149,37 +148,6 @@ describe('sync', () => {
     }
     expect(disk.synced.slice(0, 2)).toEqual([fileOf(0, 0), fileOf(1, 0)]);
     await syncing;
-  });
-});
-
-describe('opened again after a crash', () => {
-  it.each([1, 40, piece.length - 1])(
-    'takes the rest of a piece torn at %i bytes',
-    async (bytes) => {
-      sink.write(0, 0, piece);
-      sink.write(0, piece.length, piece);
-      await sink.close();
-      truncateSync(fileOf(0, 0), piece.length + bytes);
-      sink = copies.sink();
-      const tail = sink.tail(0);
-      const first = frameOf(0, 2).length;
-      expect(tail).toBe(piece.length + (bytes >= first ? first : 0));
-      sink.write(0, tail, piece.subarray(tail - piece.length));
-      const found = visits(copies.core(), sink.tail(0));
-      expect([found.at, found.frames.length, found.damagedBytes]).toEqual([2 * piece.length, 4, 0]);
-    },
-  );
-
-  it('begins at nothing, and goes on behind a hole with nothing behind it', async () => {
-    expect(sink.tail(3)).toBe(0);
-    sink.write(3, 700, piece);
-    await sink.close();
-    expect(listSegments(copies.core(3))).toEqual([700]);
-    truncateSync(fileOf(3, 700), 0);
-    sink = copies.sink();
-    expect(sink.tail(3)).toBe(700);
-    sink.write(3, 700, piece);
-    expect(readFileSync(fileOf(3, 700))).toEqual(piece);
   });
 });
 

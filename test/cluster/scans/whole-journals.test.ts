@@ -9,6 +9,7 @@ import { journalFolder, segmentFile } from '../../../src/scans/journal/segments.
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { frameOf } from '../../scans/journal-files.ts';
+import { StoredBytes } from '../../support/stored-bytes.ts';
 
 const frame = frameOf(0, 1);
 const tornBytes = 5;
@@ -77,4 +78,16 @@ it('how far the log was read stays, and journals that are not here have no tail'
   const read = new ReadPositions(again).read();
   await again.close();
   expect(read).toEqual({ seq: 12, tails: new Map([[0, frame.length]]) });
+});
+
+it('damaged, the log is read from its beginning and no journal is cut', async () => {
+  segment(0, 0, frame);
+  await takeAsWhole(folder);
+  const stored = new StoredBytes(folder.scansFile);
+  for (const key of stored.keys('cluster')) stored.flip('cluster', key, 42);
+  await stored.close();
+  const { environment } = openScanStore(folder.scansFile);
+  expect(new ReadPositions(environment).read()).toEqual({ seq: 0, tails: new Map() });
+  await environment.close();
+  expect(await recover([0])).toEqual([frame.length]);
 });
