@@ -23,7 +23,13 @@ import { readLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
 import { pagesChangedAfter } from '../../store/management/pages.ts';
 import { LimitedTotals, type Totals } from './limited-totals.ts';
-import { blocksEnd, encodePiece, type LinkPiece, type LinkPosition } from './link-piece.ts';
+import {
+  blocksEnd,
+  codesShown,
+  encodePiece,
+  type LinkPiece,
+  type LinkPosition,
+} from './link-piece.ts';
 
 const feedPath = '/cluster/links';
 const headers = { 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store' };
@@ -169,9 +175,9 @@ export class LinkFeed {
   }
 
   #links({ position, next }: Question): Links {
-    if (position === undefined) return this.#part(0, this.#last);
-    if (next !== undefined) return this.#part(next, position.number);
-    const changes = this.#follows(position) ? this.#changesAfter(position.number) : undefined;
+    const isFollowed = position !== undefined && this.#follows(position);
+    if (isFollowed && next !== undefined) return this.#part(next, position.number);
+    const changes = isFollowed ? this.#changesAfter(position.number) : undefined;
     return changes ?? this.#part(0, this.#last);
   }
 
@@ -226,7 +232,9 @@ export class LinkFeed {
       }
       add(key, value);
     }
-    return { number, codes: [], blocks: known(blocks), part: [from, next] };
+    const changes = linkChangesOf(store, Math.max(1, number - codesShown + 1), number);
+    const codes = [...(changes?.values() ?? [])];
+    return { number, codes, blocks: known(blocks), part: [from, next] };
   }
 
   #pagesAfter(number: number): Pick<LinkPiece, 'pagesNumber' | 'pages'> {

@@ -4,7 +4,8 @@
  *   cluster, last, isCurrent   whose numbers these are, the core's last change, and whether it follows the log
  *   number, codes, blocks      the changes up to `number`, in order: of which code each is, and the blocks of these codes
  *   part                       absent, or [from, next]: `blocks` are all from `from` on, below `next`; the edge must not
- *                              trust what it has. With the last part it has all changes up to `number`
+ *                              trust what it has. With the last part it has all changes up to `number`; `codes` are the
+ *                              last ones of them
  *   pagesNumber, pages         [workspaceNo, JSON] of workspaces whose pages have changed, up to that number
  *   totalsNext, totals         [codeNo, scans] of limited codes, counted so far in the whole cluster
  */
@@ -35,6 +36,9 @@ export interface LinkPiece {
   readonly totalsNext: number;
   readonly totals: ReadonlyArray<readonly [codeNo: CodeNo, scans: number]>;
 }
+
+/** The newest changes, which show whether edge and core have the same ones. */
+export const codesShown = 16;
 
 /** `next` of the last part. */
 export const blocksEnd = 2 ** 32 - 1;

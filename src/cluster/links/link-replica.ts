@@ -15,7 +15,13 @@ import type { CodeNo } from '../../model/numbers.ts';
 import { Signal } from '../../model/signal.ts';
 import { linkBlockBytesMax } from '../../store/management/link-blocks.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { blocksEnd, decodePiece, type LinkPiece, LinkPieceError } from './link-piece.ts';
+import {
+  blocksEnd,
+  decodePiece,
+  type LinkPiece,
+  LinkPieceError,
+  type LinkPosition,
+} from './link-piece.ts';
 import type { ReplicaStore } from './replica-store.ts';
 
 /** Without an answer of a core that follows the log for so long, links may be old: the edge asks another core. */
@@ -66,8 +72,8 @@ export class LinkReplica {
   hasLinks = false;
   /** Changes up to this number are in the link table; 0 while that is unknown. */
   number = 0;
-  /** The parts of all links that have come. */
-  #refill: { readonly cluster: string; readonly number: number; readonly next: number } | undefined;
+  /** All links are coming: those below the block `next` have. */
+  #refill: (LinkPosition & { readonly next: number }) | undefined;
   /** The core's last change of pages that has come to this process. */
   #pages = 0;
   /** From which on the totals of limited codes are needed. */
@@ -133,8 +139,7 @@ export class LinkReplica {
         if (signal.aborted) return;
         this.#reportFault(core, error);
       }
-      // All links come again if some are missing; another core lists other totals.
-      this.#refill = undefined;
+      // Another core lists other totals.
       this.#totals = 0;
       await pause(pauseMs * (0.5 + random()), undefined, { signal }).catch(() => undefined);
       pauseMs = Math.min(pauseMsMax, pauseMs * 2);
@@ -174,8 +179,11 @@ export class LinkReplica {
     const parameters = new URLSearchParams({
       pages: String(this.#pages),
       totals: String(this.#totals),
-      ...(position && { cluster: position.cluster, number: String(position.number) }),
-      ...(position && 'codes' in position && { codes: position.codes.join(' ') }),
+      ...(position && {
+        cluster: position.cluster,
+        number: String(position.number),
+        codes: position.codes.join(' '),
+      }),
       ...(this.#refill && { next: String(this.#refill.next) }),
     });
     const { statusCode, body } = await request(`${core}/cluster/links?${parameters.toString()}`, {
@@ -198,7 +206,8 @@ export class LinkReplica {
     await store.apply(piece);
     this.#pages = piece.pagesNumber;
     this.#totals = piece.totalsNext;
-    this.#refill = next === blocksEnd ? undefined : { cluster, number, next };
+    const refill = { cluster, number, codes: codes.toReversed(), next };
+    this.#refill = next === blocksEnd ? undefined : refill;
     if (this.#refill !== undefined) return;
     if (part === undefined) table.publishMany(codes);
     else if (this.hasLinks) await this.#reload();

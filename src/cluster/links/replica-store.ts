@@ -14,11 +14,15 @@ import type { Table } from '../../store/environment.ts';
 import { linksIn } from '../../store/management/link-blocks.ts';
 import type { Management } from '../../store/management/management.ts';
 import { putPages } from '../../store/management/pages.ts';
-import { blocksEnd, type LinkPiece, LinkPieceError, type LinkPosition } from './link-piece.ts';
+import {
+  blocksEnd,
+  codesShown,
+  type LinkPiece,
+  LinkPieceError,
+  type LinkPosition,
+} from './link-piece.ts';
 
 const feedKey = 'feed';
-/** The newest changes, which show whether the core has the same ones. */
-const codesShown = 16;
 
 export class ReplicaStore {
   readonly #store: Management;
@@ -83,7 +87,10 @@ export class ReplicaStore {
   }
 
   /** Removes the blocks that a part does not have. */
-  #replace({ cluster, number, blocks }: LinkPiece, [from, next]: readonly [number, number]): void {
+  #replace(
+    { cluster, number, codes, blocks }: LinkPiece,
+    [from, next]: readonly [number, number],
+  ): void {
     const { links, pages } = this.#store;
     if (from === 0) {
       if (this.hasLinks) this.#feed.put(feedKey, 'refilling');
@@ -100,7 +107,7 @@ export class ReplicaStore {
       if (this.hasLinks) for (const { key } of linksIn(blockNo, before)) this.#vanished.add(key);
       links.remove(blockNo);
     }
-    if (next === blocksEnd) this.#feed.put(feedKey, { cluster, number, codes: [] });
+    if (next === blocksEnd) this.#feed.put(feedKey, { cluster, number, codes: codes.toReversed() });
   }
 
   /** Keys that were removed since the last call, and that no code has now. */
