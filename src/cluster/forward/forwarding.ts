@@ -46,31 +46,18 @@ const bulkPath = '/v1/qr-codes/bulk';
  * one could lose the refusal.
  */
 const otherBodyBytesMax = 1_048_576;
-const standardTimeouts: ForwardingTimeouts = {
-  // A running machine takes a round trip or two.
+const standardTimeouts = {
+  /** Until the leader has taken the connection: a running machine takes a round trip or two. */
   connectMs: 2_000,
-  // 10,000 codes take some seconds, and may wait for others.
+  /** From the end of the request to the head of the answer: 10,000 codes take some seconds, and may wait for others. */
   headMs: 60_000,
-  // A live stream sends something every 15 s.
+  /** Between two pieces of an answer, where the client reads: a live stream sends something every 15 s. */
   silenceMs: 60_000,
-  // uWebSockets closes an idle connection after 8 s at the earliest.
+  /** A connection is kept open for so long: uWebSockets closes an idle one after 8 s at the earliest. */
   idleMs: 2_000,
-  // A leader that gives the lead away answers within some milliseconds.
+  /** A former leader may still answer for so long: one that gives the lead away answers within some milliseconds. */
   changedMs: 700,
 };
-
-export interface ForwardingTimeouts {
-  /** Until the leader has taken the connection. */
-  readonly connectMs: number;
-  /** From the end of the request to the head of the answer. */
-  readonly headMs: number;
-  /** Between two pieces of an answer, where the client reads. */
-  readonly silenceMs: number;
-  /** A connection is kept open for so long. */
-  readonly idleMs: number;
-  /** A former leader may still answer for so long. */
-  readonly changedMs: number;
-}
 
 export interface ForwardingOptions {
   /** Undefined while none is known, or it is this process, whose API does not listen yet. */
@@ -80,7 +67,7 @@ export interface ForwardingOptions {
   /** Of the reference page of problems. */
   readonly docsUrl: string;
   readonly log: Logger;
-  readonly timeouts?: ForwardingTimeouts;
+  readonly timeouts?: typeof standardTimeouts;
 }
 
 export class ForwardingHandler implements Handler {
