@@ -23,7 +23,6 @@ export const workers = {
   'target-request': 'webhooks/attempt/target-request.worker.ts',
   folder: 'engine/commands/folder.worker.ts',
   'scan-transfer': 'cluster/scans/scan-transfer.worker.ts',
-  'core-copy': 'cluster/copy/core-copy.worker.ts',
   'raw-query': 'scans/query/raw/raw-query.worker.ts',
 };
 

@@ -17,27 +17,11 @@ import {
 } from './command.ts';
 import type { PrintedProgress } from './copy-progress.ts';
 
-interface CopyOptions extends CommonOptions {
-  readonly keepDamaged?: true;
-}
-
 interface VerifyOptions extends CommonOptions {
   readonly json?: boolean;
 }
 
-interface Summary {
-  readonly files: number;
-  readonly bytes: number;
-  readonly damage: readonly string[];
-}
-
 export function addBackupCommands(program: Command, context: CommandContext): void {
-  const end = (text: string, { files, bytes, damage }: Summary, where: string): void => {
-    context.result(`${text} ${files} files, ${bytes} bytes, ${where}`);
-    if (damage.length === 0) return;
-    context.progress(`Its data is damaged:\n${damage.map((line) => `  ${line}`).join('\n')}`);
-    context.fail();
-  };
   const withProgress = async (
     work: (progress: PrintedProgress) => Promise<void>,
   ): Promise<void> => {
@@ -47,37 +31,33 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
   program
     .command('backup <dir>')
     .description('copy all data to a new folder, also while a service runs, and check the copy')
-    .option('--keep-damaged', 'copy damaged data, too, to <dir>.damaged, and exit with 1')
     .option(...configOption)
-    .action((dir: string, options: CopyOptions) =>
+    .action((dir: string, options: CommonOptions) =>
       withProgress(async (progress) => {
         const folder = openExistingDataFolder(configOf(context, options).dataDir);
         assertNoEdgeFolder('back up', folder.path);
         yieldToService();
         const createdAt = isoTime(systemClock.now());
-        const damaged = options.keepDamaged && 'keep';
         const { backup } = await import('../engine/backup/backup.ts');
         const access = await serviceAccess(folder);
         const work = (): Promise<BackupSummary> =>
-          backup(folder, dir, { createdAt, progress, damaged, access });
-        const summary = await (access === undefined
+          backup(folder, dir, { createdAt, progress, access });
+        const { path, files, bytes } = await (access === undefined
           ? withFolderLock(folder, 'back up', work)
           : work());
-        end('Backed up', summary, `to ${summary.path}`);
+        context.result(`Backed up ${files} files, ${bytes} bytes, to ${path}`);
       }),
     );
   program
     .command('restore <dir>')
     .description('check a backup and put it into an empty data folder')
-    .option('--keep-damaged', 'take a backup of damaged data as it is, and exit with 1')
     .option(...configOption)
-    .action((dir: string, options: CopyOptions) =>
+    .action((dir: string, options: CommonOptions) =>
       withProgress(async (progress) => {
         const folder = openFolderToRestore(configOf(context, options).dataDir);
-        const damaged = options.keepDamaged && 'keep';
         const { restore } = await import('../engine/backup/restore.ts');
-        const summary = await restore(folder, dir, { progress, damaged });
-        end('Restored', summary, `into ${folder.path}`);
+        const { files, bytes } = await restore(folder, dir, progress);
+        context.result(`Restored ${files} files, ${bytes} bytes, into ${folder.path}`);
       }),
     );
   program

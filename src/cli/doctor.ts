@@ -9,7 +9,7 @@ import { geoWarning } from '../model/scan.ts';
 import type { Config } from '../config.ts';
 import { DataFolderError, dataFolderAt, openDataFolder, openMode } from '../engine/data-folder.ts';
 import { faultText, remedyFor } from '../engine/installation/folder-faults.ts';
-import { type FolderState, stateOf } from '../engine/backup/folder-access.ts';
+import { inspectFolder, type Inspection } from '../engine/installation/installation.ts';
 import { serviceAccess } from '../engine/commands/folder-commands.ts';
 import { configWarnings, portsOf } from '../engine/start-checks.ts';
 import { bad, type DoctorFinding, good, warn } from '../engine/machine/finding.ts';
@@ -104,14 +104,14 @@ async function parts(config: Config): Promise<DoctorFinding[]> {
   try {
     const running = await serviceAccess(folder);
     if (running !== undefined) return [good(runningText), ...partsOf(await running.inspect())];
-    const found = await withFolderLock(folder, 'examine', () => stateOf(folder, 'start'));
+    const found = await withFolderLock(folder, 'examine', () => inspectFolder(folder, 'start'));
     return [good(freeText), ...partsOf(found), ...(await ports(config))];
   } catch (error) {
     return [bad(messageOf(error))];
   }
 }
 
-function partsOf({ faults, mark }: FolderState): DoctorFinding[] {
+function partsOf({ faults, mark }: Inspection): DoctorFinding[] {
   if (faults.length > 0) {
     return faults.map((fault) => bad(`${faultText(fault)}: ${remedyFor([fault])}`));
   }

@@ -47,7 +47,7 @@ export interface StoreReplicationOptions {
 
 /** For a machine that follows no longer. */
 const remedies: Readonly<Record<Stop['reason'], string>> = {
-  behind: 'stop it, `quietzone cluster join` copies the data of another core, start it',
+  behind: 'stop it, run `quietzone cluster join`, start it: it copies the data of another core',
   diverged:
     'where another core leads: stop it, `quietzone cluster join`, start it; where none does: `quietzone cluster reseed` on the core with the most',
   newer: 'start the release that the other nodes run',
@@ -160,10 +160,9 @@ export class StoreReplication {
     return `nothing could be appended for ${Math.floor(refusal.ms / 1_000)} s, changes are refused: ${refusal.detail}`;
   }
 
-  /** Why this machine's data is not that of the log; undefined where it is. */
-  get diverged(): string | undefined {
-    const { stop } = this.status;
-    return stop?.reason === 'diverged' ? stop.detail : undefined;
+  /** Why this machine no longer follows the log; undefined while it does. */
+  get stopped(): string | undefined {
+    return this.status.stop?.detail;
   }
 
   start(): void {

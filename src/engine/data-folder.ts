@@ -14,16 +14,16 @@
  *   last-backup      rewritten by each backup of this folder
  *   service.pid      the process that owns it (takeover/pid-file.ts)
  *   service.sock     the lock; service.<random> is a new one before its rename
- *   restore.json, .restoring/   an unfinished restore (unfinished.ts)
+ *   .restoring/      an unfinished restore (backup/restore.ts)
  */
 import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
-import { readRestoreMarker } from './unfinished.ts';
 import { readIfThere, replaceFile } from './small-files.ts';
 
 export const lastBackupName = 'last-backup';
+export const restoreDraftName = '.restoring';
 
 export class DataFolderError extends Error {
   override readonly name: string = 'DataFolderError';
@@ -71,11 +71,10 @@ export function makeFolder(path: string): void {
  */
 export function openDataFolder(dataDir: string): DataFolder {
   const folder = openFolderToRestore(dataDir);
-  const unfinished = readRestoreMarker(folder.path);
-  if (unfinished === undefined) return folder;
+  if (!existsSync(join(folder.path, restoreDraftName))) return folder;
   throw new DataFolderError(
     `Cannot use data folder ${folder.path}: a restore did not finish, expected all of its files; ` +
-      `run \`quietzone restore ${unfinished.from}\` again`,
+      'run the same `quietzone restore` again',
   );
 }
 
@@ -100,8 +99,7 @@ export function openFolderToRestore(dataDir: string): DataFolder {
  */
 export function openExistingDataFolder(dataDir: string): DataFolder {
   const path = resolve(dataDir);
-  const isUsed = partNames.some((name) => existsSync(join(path, name)));
-  if (isUsed || readRestoreMarker(path) !== undefined) return openDataFolder(path);
+  if (partNames.some((name) => existsSync(join(path, name)))) return openDataFolder(path);
   const state = existsSync(path) ? 'has no data' : 'does not exist';
   throw new DataFolderError(
     `Cannot open data folder ${path}: it ${state}, expected the one of your service; ` +
@@ -110,7 +108,7 @@ export function openExistingDataFolder(dataDir: string): DataFolder {
 }
 
 const storeNames = ['management.mdb', 'scans.mdb', 'delivery.mdb'];
-const partNames = [...storeNames, 'journal', 'signing-keys.json', 'visitor.key'];
+const partNames = [...storeNames, 'journal', 'signing-keys.json', 'visitor.key', restoreDraftName];
 
 export const dataFolderAt = (path: string): DataFolder => ({
   path,

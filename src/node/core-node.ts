@@ -78,8 +78,8 @@ export function openCoreNode(
   const delivery = new CoreDelivery(context, base, () => replication.isLeading);
   closers.push(() => delivery.close());
   const cluster = (): string => nodes.clusterId ?? '';
-  const diverged = (): string | undefined => replication.diverged ?? delivery.replication.diverged;
-  const copies = new CopySender({ folder, cluster, diverged, log });
+  const stopped = (): string | undefined => replication.stopped ?? delivery.replication.stopped;
+  const copies = new CopySender({ folder, cluster, stopped, log });
   closers.push(() => copies.close());
   const proof = new MachineProof(keys.requests, clock);
   const problem = (): string | undefined => replication.problem ?? delivery.replication.problem;

@@ -76,7 +76,7 @@ export class CoreRoles {
       closers.push(() => {
         // Edges ask again and again, copies are long, and the port would wait for them.
         feed.close();
-        void copies.cut();
+        copies.cut();
       });
       return {};
     });

@@ -2,7 +2,7 @@
  * The first start of a core: it begins a cluster with its own data, or takes the data of another core.
  *
  *   no log     registers itself in its empty data ── the log begins with that (begin-cluster.ts)
- *   a log      registered by the leader ── copies a core (cluster/copy/) ── key files from the rows of the copy
+ *   a log      registered by the leader ── copies a core and its keys (cluster/copy/)
  *     -> cluster.json -> everything is closed, and opened as after any start
  *
  * Of several cores that start at once, the first in the log begins the cluster; the others copy it. A core registers before
@@ -13,21 +13,12 @@ import { MachineProof } from '../cluster/machine-proof.ts';
 import { beginCopying, copyCore, endCopying, isCopying } from '../cluster/copy/copy-receiver.ts';
 import { emptyChain } from '../cluster/log/entry.ts';
 import { EnvironmentStore } from '../cluster/log/environment-store.ts';
-import {
-  answered,
-  beginLog,
-  isFollowed,
-  lastIn,
-  LogBegunError,
-  nameData,
-} from '../cluster/log-beginning.ts';
+import { answered, beginLog, lastIn, LogBegunError, nameData } from '../cluster/log-beginning.ts';
 import { streamOf } from '../cluster/nats/log-streams.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import { joinCluster } from '../cluster/nodes/join.ts';
 import type { Admission } from '../cluster/nodes/join-message.ts';
-import { NodeError } from '../cluster/nodes/node-error.ts';
 import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts';
-import { writeSecrets } from '../cluster/nodes/secrets.ts';
 import { type CopyProgress, sizeText } from '../engine/backup/copy-files.ts';
 import type { DataFolder } from '../engine/data-folder.ts';
 import { openManagement } from '../store/management/management.ts';
@@ -43,11 +34,7 @@ const lineMs = 5_000;
  * @param folder its management.mdb has a mark and no data, or what an interrupted start left
  * @throws NodeError, such as JoinRefusedError; DataFolderError where the disk refuses
  */
-export async function joinAsCore(
-  context: NodeContext,
-  folder: DataFolder,
-  progress: CopyProgress = loggedProgress(context.log),
-): Promise<NodeIdentity> {
+export async function joinAsCore(context: NodeContext, folder: DataFolder): Promise<NodeIdentity> {
   const first = isCopying(folder) ? undefined : await beginCluster(context, folder);
   if (first !== undefined) {
     writeNodeFile(folder.path, first);
@@ -56,8 +43,7 @@ export async function joinAsCore(
   context.log.info('the cluster has data: this core copies that of another one, which must run');
   await beginCopying(folder);
   const admitted = await registration(context);
-  await copy(context, folder, admitted, progress);
-  await writeKeys(context, folder);
+  await copy(context, folder, admitted);
   const { nodeName: name, role } = context.config.cluster;
   const { cluster, id: node, journals, run } = admitted;
   const identity = { cluster, node, name, role, journals, run };
@@ -78,9 +64,7 @@ async function beginCluster(
   const store = openManagement(folder.managementFile);
   try {
     const { environment } = store;
-    const { chain, seq } = new EnvironmentStore(environment).position();
-    // A copy that has applied more is not this core's beginning.
-    if (seq > 1) return undefined;
+    const { chain } = new EnvironmentStore(environment).position();
     if (Buffer.compare(chain, emptyChain) === 0) {
       if (isBegun > 0) return undefined;
       await nameData(environment, machine.randomBytes);
@@ -105,14 +89,10 @@ async function registration(context: NodeContext, known?: Admission): Promise<Ad
   return await joinCluster({ connection, timers: systemTimers, log, request, signal });
 }
 
-async function copy(
-  context: NodeContext,
-  folder: DataFolder,
-  admitted: Admission,
-  progress: CopyProgress,
-): Promise<void> {
-  const { config, log, machine, connection, self, stopping: signal } = context;
-  const proof = new MachineProof(new ClusterKeys(config.cluster.secret).requests, machine.clock);
+async function copy(context: NodeContext, folder: DataFolder, admitted: Admission): Promise<void> {
+  const { config, log, machine, self, stopping: signal } = context;
+  const keys = new ClusterKeys(config.cluster.secret);
+  const proof = new MachineProof(keys.requests, machine.clock);
   let isFirst = true;
   const cores = async (): Promise<readonly string[]> => {
     const { cores: urls } = isFirst ? admitted : await registration(context, admitted);
@@ -124,25 +104,12 @@ async function copy(
     cores,
     proof,
     cluster: admitted.cluster,
-    isFollowed: (name, position) => isFollowed({ connection, name }, position),
-    progress,
+    keys,
+    progress: loggedProgress(log),
     timers: systemTimers,
     log,
     signal,
   });
-}
-
-/** @throws NodeError where `cluster.secret` is another one than that of the cluster */
-async function writeKeys(context: NodeContext, folder: DataFolder): Promise<void> {
-  const store = openManagement(folder.managementFile);
-  try {
-    const keys = new ClusterKeys(context.config.cluster.secret);
-    const missing = writeSecrets({ store, folder: folder.path, keys });
-    if (missing.length === 0) return;
-    throw new NodeError(`Cannot join the cluster: its data has no ${missing.join(', ')}`);
-  } finally {
-    await store.close();
-  }
 }
 
 function loggedProgress(log: Logger): CopyProgress {

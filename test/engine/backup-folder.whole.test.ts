@@ -24,7 +24,7 @@ import {
   openDataFolder,
   openFolderToRestore,
 } from '../../src/engine/data-folder.ts';
-import { restore, type RestoreOptions } from '../../src/engine/backup/restore.ts';
+import { restore } from '../../src/engine/backup/restore.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { callsMax, systemError, withDiskThatFails, withFreeBytes } from './failing-disk.ts';
 import { contentsOf, makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
@@ -51,8 +51,7 @@ afterEach(() => rmSync(parent, { recursive: true }));
 
 const taken = (options: Partial<BackupOptions> = {}) =>
   backup(folder, target, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet, ...options });
-const restored = (options: Partial<RestoreOptions> = {}) =>
-  restore(openFolderToRestore(join(parent, 'restored')), target, { progress: quiet, ...options });
+const restored = () => restore(openFolderToRestore(join(parent, 'restored')), target, quiet);
 const manifestOf = () => JSON.parse(readFileSync(join(target, 'backup.json'), 'utf8'));
 const changeManifest = (change: (manifest: Record<string, unknown>) => void): void => {
   const manifest = manifestOf();
@@ -144,34 +143,18 @@ describe('a backup that was changed since', () => {
   });
 });
 
-test('a copy of damaged data is kept only when that is asked for, under a name that says so', async () => {
+test('damaged data is not backed up: every fault is named, and nothing is left', async () => {
   rmSync(folder.deliveryFile);
+  truncateSync(folder.scansFile, 5_000);
   const message = await refusalOf(taken());
-  expect(message).toMatch(/Cannot back up .*: its data is damaged:\n {2}delivery.mdb is missing/);
-  expect(message).toMatch(/Keep the backups made before/);
-  expect(readdirSync(parent)).toEqual(['data']);
-  const { path, damage } = await taken({ damaged: 'keep' });
-  expect([path, damage]).toEqual([`${target}.damaged`, ['delivery.mdb is missing']]);
-  expect(readdirSync(parent).toSorted()).toEqual(['backup.damaged', 'data']);
-  target = path;
-  expect(await refusalOf(restored())).toMatch(
-    /it is a copy of damaged data.*\n {2}delivery.mdb is missing/,
+  expect(message).toMatch(
+    /Cannot back up .*: its data is damaged:\n {2}scans.mdb is damaged: page \d+.*\n {2}delivery.mdb is missing/,
   );
-  const kept = await restored({ damaged: 'keep' });
-  expect([kept.files, kept.damage]).toEqual([manifestOf().files.length, damage]);
+  expect(message).toMatch(/Keep the backups made before.*stop the service and copy the folder/);
+  expect(readdirSync(parent)).toEqual(['data']);
 });
 
 describe('a damaged data file', () => {
-  test('is named, and copied byte by byte when that is asked for', async () => {
-    truncateSync(folder.scansFile, 5_000);
-    const text = /scans.mdb is damaged: page \d+/;
-    expect(await refusalOf(taken())).toMatch(text);
-    expect(readdirSync(parent)).toEqual(['data']);
-    const { path, damage } = await taken({ damaged: 'keep' });
-    expect(damage.join()).toMatch(text);
-    expect(readFileSync(join(path, 'scans.mdb'))).toEqual(readFileSync(folder.scansFile));
-  });
-
   test('is found by a restore, too, when the backup was made without looking', async () => {
     await taken();
     const copy = readFileSync(join(target, 'scans.mdb'));
@@ -189,7 +172,9 @@ describe('a damaged data file', () => {
 
   test('what the disk does not give is told from what it does not take', async () => {
     const copying = copyFile('/proc/self/mem', join(parent, 'copy'), () => undefined);
-    await expect(copying).rejects.toThrow(/^cannot be read from byte 0 on \(EIO\)$/);
+    await expect(copying).rejects.toThrow(
+      'Cannot copy copy: it cannot be read from byte 0 on (EIO)',
+    );
     expect(systemReason(systemError('EIO'))).toMatch(/EIO/);
   });
 });

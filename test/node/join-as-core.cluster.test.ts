@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
 import { isCopying } from '../../src/cluster/copy/copy-receiver.ts';
-import { readPosition } from '../../src/cluster/log/environment-store.ts';
+import { EnvironmentStore } from '../../src/cluster/log/environment-store.ts';
 import {
   type NodeIdentity,
   nodeFileName,
@@ -17,6 +17,7 @@ import { beginInstallation } from '../../src/engine/installation/installation.ts
 import { thisMachine } from '../../src/modules.ts';
 import { connectNode } from '../../src/node/context.ts';
 import { joinAsCore } from '../../src/node/join-as-core.ts';
+import { withEnvironment } from '../../src/store/environment.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { startBrokers } from '../cluster/nats/brokers.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
@@ -75,7 +76,10 @@ async function beginsOnce(server: NatsServer): Promise<void> {
   const again = await core.start();
   expect(again).toMatchObject({ name: started[first]?.name, run: 1 });
   expect(again?.journals).not.toEqual(started[first]?.journals);
-  expect(await readPosition(folder.managementFile)).toMatchObject({ seq: 1, epoch: 1 });
+  const position = await withEnvironment(folder.managementFile, 'existing', (environment) =>
+    new EnvironmentStore(environment).position(),
+  );
+  expect(position).toMatchObject({ seq: 1, epoch: 1 });
   expect(isCopying(folder)).toBe(false);
 }
 

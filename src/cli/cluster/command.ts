@@ -89,7 +89,7 @@ function addStoppedCommands(cluster: Command, context: CommandContext): void {
   cluster
     .command('join')
     .description(
-      'copy the data of another core into an empty data folder, or into that of a stopped core',
+      'set the data of a stopped core aside: its next start copies the data of another core',
     )
     .option('--discard-scans', 'also where only this machine has some of its scans')
     .addOption(roleOption())

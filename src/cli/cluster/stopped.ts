@@ -3,9 +3,7 @@ import { type Config, ConfigError } from '../../config.ts';
 import { adopt } from '../../node/stopped/adopt.ts';
 import { join, type JoinOptions } from '../../node/stopped/join.ts';
 import { reseed, type ReseedOptions } from '../../node/stopped/reseed.ts';
-import { systemClock } from '../../system-clock.ts';
 import type { Process } from '../command.ts';
-import { PrintedProgress } from '../copy-progress.ts';
 
 /** @throws ConfigError, NodeError, DataFolderError: the message is for the operator */
 export async function adoptText(config: Config, { progress: say }: Process): Promise<string> {
@@ -34,14 +32,15 @@ export async function reseedText(
 /** @throws as adoptText */
 export async function joinText(
   config: Config,
-  context: Process,
+  { progress: say }: Process,
   scans: JoinOptions['scans'],
 ): Promise<string> {
   assertCore(config, 'join');
-  const { progress: say } = context;
-  const progress = new PrintedProgress(say, systemClock);
-  const { name, role } = await join({ config, say, progress, scans });
-  return `Data folder ${config.dataDir} has the data of the cluster, as ${name}. Start it: \`quietzone serve --role ${role}\``;
+  const aside = await join({ config, say, scans });
+  return [
+    `The data of this core is in ${aside}; delete it when the core has joined and nothing of it is missed.`,
+    `Start it: it copies the data of another core, which must run: \`quietzone serve --role ${config.cluster.role}\``,
+  ].join('\n');
 }
 
 /** @throws ConfigError */

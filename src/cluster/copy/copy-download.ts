@@ -1,19 +1,32 @@
-/** The data of another core comes over HTTP (copy-manifest.ts) into a folder: each file with its size and hash, and synced. */
+/**
+ * The data of another core comes over HTTP into a folder: each file with its size and hash, and synced.
+ *
+ *   an empty line                              once a second, while the copy is made
+ *   {"version", "cluster", "data", "files"}    the manifest; the bytes of the files follow, in its order
+ *
+ * The answer has a status before the copy exists, so that a core with gigabytes does not seem gone.
+ */
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import {
   assertSpace,
   type CopiedFile,
   type CopyProgress,
+  sizeOf,
   writePieces,
 } from '../../engine/backup/copy-files.ts';
-import { newer } from '../../engine/backup/manifest.ts';
+import {
+  dataVersions,
+  filesOf,
+  type Manifest,
+  newer,
+  numbersOf,
+} from '../../engine/backup/manifest.ts';
 import { systemReason } from '../../engine/backup/system-reason.ts';
 import { DataFolderError } from '../../engine/data-folder.ts';
 import { messageOf } from '../../model/failure.ts';
 import { parseJson } from '../../engine/small-files.ts';
 import type { MachineProof } from '../machine-proof.ts';
-import { type CopyManifest, readCopyLine } from './copy-manifest.ts';
 
 export const copyPath = '/cluster/copy';
 
@@ -36,13 +49,16 @@ export interface FetchOptions {
   readonly signal: AbortSignal;
 }
 
-/** The data of the core was written by a newer program than this one. */
-export class NewerCopyError extends Error {
-  override readonly name = 'NewerCopyError';
+export const copyVersion = 1;
+
+export interface CopyManifest extends Manifest {
+  readonly version: number;
+  /** Id of the cluster. */
+  readonly cluster: string;
 }
 
-/** @throws DataFolderError of this disk; NewerCopyError; Error of the other core, of the line, or for bytes that are not those */
-export async function fetchCopy(options: FetchOptions): Promise<CopyManifest> {
+/** @throws DataFolderError of this disk; Error of the other core, of the line, or for bytes that are not those */
+export async function fetchCopy(options: FetchOptions): Promise<void> {
   const { core, proof, draft, progress, signal } = options;
   const dispatcher = new Agent({
     connect: { timeout: connectMsMax },
@@ -54,13 +70,13 @@ export async function fetchCopy(options: FetchOptions): Promise<CopyManifest> {
     const { statusCode, body } = await request(core + copyPath, { dispatcher, headers, signal });
     if (statusCode !== 200) throw new Error(refusalOf(statusCode, await body.text()));
     const incoming = new Incoming(body[Symbol.asyncIterator]());
-    const manifest = await readManifest(incoming);
-    assertAccepted(manifest, options);
-    const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+    let line = '';
+    while (line === '') line = await incoming.line();
+    const files = readManifest(line, options.cluster);
+    const bytes = sizeOf(files);
     assertSpace(draft, bytes, 'copy the data of another core');
     progress.begin(bytes);
-    for (const file of manifest.files) await receive(incoming, file, options);
-    return manifest;
+    for (const file of files) await receive(incoming, file, options);
   } finally {
     await dispatcher.destroy();
   }
@@ -71,21 +87,30 @@ function refusalOf(status: number, text: string): string {
   return typeof detail === 'string' ? detail : `it answers ${status}`;
 }
 
-async function readManifest(incoming: Incoming): Promise<CopyManifest> {
-  for (;;) {
-    const line = readCopyLine(await incoming.line());
-    if (line.kind === 'failed') throw new Error(line.detail);
-    if (line.kind === 'manifest') return line.manifest;
-  }
+/** @throws Error for any other text, another version or cluster, and data of a newer program */
+function readManifest(text: string, cluster: string): readonly CopiedFile[] {
+  const content = parseJson(text);
+  const field = (name: string): unknown => Reflect.get(Object(content), name);
+  const assertIs = (what: string, found: unknown, expected: string | number): void => {
+    if (found !== expected) throw new Error(`${what} ${String(found)}, expected ${expected}`);
+  };
+  assertIs('it sends a copy of version', field('version'), copyVersion);
+  assertIs('it is of the cluster', field('cluster'), cluster);
+  const faults = newer(numbersOf(field('data')));
+  if (faults.length > 0) throw new Error(faults.join('; '));
+  const files = filesOf(field('files'));
+  if (files === undefined) throw new Error('its list of files is not valid');
+  const names = new Set(files.map(({ name }) => name));
+  const missing = [...dataVersions.keys()].filter((name) => !names.has(name));
+  if (missing.length > 0) throw new Error(`it sends no ${missing.join(', ')}`);
+  const other = files.find(({ name }) => !isPart(name));
+  if (other === undefined) return files;
+  throw new Error(`it sends ${other.name}, which does not belong to a copy`);
 }
 
-function assertAccepted({ cluster, data }: CopyManifest, options: FetchOptions): void {
-  if (cluster !== options.cluster) {
-    throw new Error(`it is of the cluster ${cluster}, expected ${options.cluster}`);
-  }
-  const faults = newer(data);
-  if (faults.length > 0) throw new NewerCopyError(faults.join('; '));
-}
+/** A core takes nothing else from another one. */
+const isPart = (name: string): boolean =>
+  dataVersions.has(name) || /^journal\/\d{1,5}\/[^/]+\.log$/.test(name);
 
 async function receive(
   incoming: Incoming,

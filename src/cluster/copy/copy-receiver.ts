@@ -2,26 +2,19 @@
  * A new core takes the data of another one:
  *
  *   .copying/ ──▶ files come into .copying/data, with sizes and hashes ──▶ what names the other core is taken out, marks
- *   are those of this folder ──▶ delivery.mdb, scans.mdb, journal move up, management.mdb last ──▶ the core joins
+ *   are those of this folder, key files come from the rows ──▶ all move up, management.mdb last ──▶ the core joins
  *   ──▶ .copying/ is removed
  *
  * While there is a `.copying` the folder has no data: whatever else is in it, the next start takes a copy from the
  * beginning. Every state in between is a folder whose first start is not finished (engine/installation), so that a start
  * may look at it.
  *
- * A copy whose position is not in the cluster's log is not put in place: the core that gave it has diverged.
- *
  * A standby is asked first, the leader last: making a copy keeps a core's disk busy.
  */
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  type CopyProgress,
-  foldersIn,
-  remove,
-  removeLocks,
-} from '../../engine/backup/copy-files.ts';
+import { type CopyProgress, moveUp, remove, removeLocks } from '../../engine/backup/copy-files.ts';
 import { quickFaults } from '../../engine/data-files.ts';
 import {
   type DataFolder,
@@ -40,19 +33,17 @@ import {
   readManagementMark,
   removeKeyPrints,
 } from '../../store/installation.ts';
+import { openManagement } from '../../store/management/management.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { sparseWarning } from '../../telemetry/sparse-warning.ts';
-import type { LogPosition } from '../log/applier.ts';
-import { readPosition } from '../log/environment-store.ts';
 import type { MachineProof } from '../machine-proof.ts';
-import type { LogName } from '../nats/log-streams.ts';
+import type { ClusterKeys } from '../nodes/cluster-keys.ts';
+import { NodeError } from '../nodes/node-error.ts';
+import { writeSecrets } from '../nodes/secrets.ts';
 import { takeAsWhole } from '../scans/received-positions.ts';
-import { fetchCopy, NewerCopyError, onDisk } from './copy-download.ts';
+import { fetchCopy, onDisk } from './copy-download.ts';
 
 const markerName = '.copying';
-/** In the order in which they move. */
-const movedFirst = ['delivery.mdb', 'scans.mdb', 'journal'] as const;
-const movedLast = 'management.mdb';
 const againMs = 2_000;
 
 export interface CopyingOptions {
@@ -63,8 +54,7 @@ export interface CopyingOptions {
   readonly proof: Pick<MachineProof, 'headersOf'>;
   /** Id of the cluster. */
   readonly cluster: string;
-  /** Whether a folder with this position can follow the cluster's log from there. */
-  readonly isFollowed: (name: LogName, position: LogPosition) => Promise<boolean>;
+  readonly keys: Pick<ClusterKeys, 'secrets'>;
   readonly progress: CopyProgress;
   readonly timers: Pick<Timers, 'monotonicMs'>;
   readonly log: Logger;
@@ -92,15 +82,13 @@ export async function endCopying({ path }: DataFolder): Promise<void> {
 
 /**
  * Asks one core after the other until one has given its data. No file of the folder may be open.
- * @throws DataFolderError where this disk refuses, or all data is newer than this program; the signal's reason
+ * @throws DataFolderError where this disk refuses; NodeError where `cluster.secret` is another one; the signal's reason
  */
 export async function copyCore(options: CopyingOptions): Promise<void> {
   const { folder, timers, log, signal, cores } = options;
   const warn = sparseWarning(log, timers, 'copying a core failed, asking the next');
   for (;;) {
-    const asked = (await cores()).toReversed();
-    const newer: string[] = [];
-    for (const core of asked) {
+    for (const core of (await cores()).toReversed()) {
       signal.throwIfAborted();
       try {
         await copyFrom(core, options);
@@ -109,13 +97,9 @@ export async function copyCore(options: CopyingOptions): Promise<void> {
       } catch (error) {
         signal.throwIfAborted();
         await onDisk(() => remove(draftOf(folder)));
-        if (error instanceof DataFolderError) throw error;
-        if (error instanceof NewerCopyError) newer.push(error.message);
+        if (error instanceof DataFolderError || error instanceof NodeError) throw error;
         warn({ core, reason: messageOf(error) });
       }
-    }
-    if (asked.length > 0 && newer.length === asked.length) {
-      throw new DataFolderError(`Cannot copy the data of another core: ${newer.join('; ')}`);
     }
     await pause(againMs, undefined, { signal }).catch(() => undefined);
     signal.throwIfAborted();
@@ -125,7 +109,7 @@ export async function copyCore(options: CopyingOptions): Promise<void> {
 const draftOf = ({ path }: DataFolder): string => join(path, markerName, 'data');
 
 async function copyFrom(core: string, options: CopyingOptions): Promise<void> {
-  const { folder, log, progress, signal, cluster, proof } = options;
+  const { folder, log, progress, signal, cluster, proof, keys } = options;
   const draft = draftOf(folder);
   await onDisk(() => {
     remove(draft);
@@ -135,44 +119,41 @@ async function copyFrom(core: string, options: CopyingOptions): Promise<void> {
   log.info({ core }, 'the data of another core is coming');
   await fetchCopy({ core, proof, cluster, draft, progress, signal });
   progress.check();
-  await assertFollowed(core, dataFolderAt(draft), options);
-  await makeOwn(folder, draft);
+  await makeOwn(folder, draft, keys);
   await onDisk(() => putInPlace(folder, draft));
 }
 
-/** @throws Error when the draft belongs to a log that the brokers have lost */
-async function assertFollowed(
-  core: string,
-  { managementFile, deliveryFile }: DataFolder,
-  { isFollowed }: CopyingOptions,
-): Promise<void> {
-  for (const [name, file] of [
-    ['core', managementFile],
-    ['delivery', deliveryFile],
-  ] as const) {
-    const position = await readPosition(file);
-    // A core may have applied no delivery yet.
-    if (name === 'delivery' && position.seq === 0) continue;
-    if (await isFollowed(name, position)) continue;
-    throw new Error(
-      `the copy from ${core} is of an old log (epoch ${position.epoch}, position ${position.seq}): stop that core, and join it after this one`,
-    );
-  }
-}
-
 /** The draft fits this folder, and names no other core. */
-async function makeOwn(folder: DataFolder, path: string): Promise<void> {
+async function makeOwn(
+  folder: DataFolder,
+  path: string,
+  keys: CopyingOptions['keys'],
+): Promise<void> {
   const draft = dataFolderAt(path);
   const faults = quickFaults(draft);
   if (faults.length > 0) throw new Error(`its data is damaged: ${faults.join('; ')}`);
   const mark = await markOf(folder);
   await takeAsWhole(draft);
   await withEnvironment(draft.managementFile, 'existing', removeKeyPrints);
+  await writeKeys(draft, keys);
   await markCopy(draft.scansFile, mark);
   await markCopy(draft.deliveryFile, mark);
   await markCopy(draft.managementFile, mark);
   writeJournalMark(draft.journalRoot, mark);
   removeLocks(path);
+}
+
+async function writeKeys(
+  { path, managementFile }: DataFolder,
+  keys: CopyingOptions['keys'],
+): Promise<void> {
+  const store = openManagement(managementFile);
+  try {
+    const missing = writeSecrets({ store, folder: path, keys });
+    if (missing.length > 0) throw new Error(`its data has no ${missing.join(', ')}`);
+  } finally {
+    await store.close();
+  }
 }
 
 async function markOf({ path, managementFile }: DataFolder): Promise<ManagementMark> {
@@ -184,13 +165,7 @@ async function markOf({ path, managementFile }: DataFolder): Promise<ManagementM
 }
 
 function putInPlace({ path }: DataFolder, draft: string): void {
-  for (const folder of foldersIn(draft)) syncFolder(folder);
-  for (const name of movedFirst) {
-    remove(join(path, name));
-    renameSync(join(draft, name), join(path, name));
-  }
-  syncFolder(path);
+  for (const name of ['delivery.mdb', 'scans.mdb', 'journal']) remove(join(path, name));
   removeLocks(path);
-  renameSync(join(draft, movedLast), join(path, movedLast));
-  syncFolder(path);
+  moveUp(draft, path);
 }

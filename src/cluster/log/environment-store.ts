@@ -5,7 +5,7 @@
  *                          [owner, url, version]
  *             'moved'      when the position was moved on without any other write, milliseconds; by the log
  */
-import { type StoreEnvironment, type Table, withEnvironment } from '../../store/environment.ts';
+import type { StoreEnvironment, Table } from '../../store/environment.ts';
 import type { StoredWrite } from '../../store/replicated-transactions.ts';
 import { emptyPosition, type LogPosition } from './applier.ts';
 import type { ReplicatedStore } from './apply-queue.ts';
@@ -59,12 +59,6 @@ export class EnvironmentStore implements ReplicatedStore {
       this.#table.put(positionKey, storedPosition(position));
     });
   }
-}
-
-/** Reads the position from a data file that no process has open. */
-export async function readPosition(file: string): Promise<LogPosition> {
-  const read = (environment: StoreEnvironment) => new EnvironmentStore(environment).position();
-  return await withEnvironment(file, 'existing', read);
 }
 
 const leaderOf = ([owner, url, version]: StoredLeader): Leader => ({ owner, url, version });

@@ -4,8 +4,8 @@
  *   inspect every part -> copy to .DIR.<pid>.partial (copy-data.ts) -> verify the copy -> backup.json -> rename to DIR
  *
  * A file is copied before the files that it refers to: an event may be sent twice, none is lost, and every scanned code exists.
- * The journals have exactly the scans that the copied scans.mdb has not counted (held-journals.ts). Damage ends the backup;
- * with `--keep-damaged` the copy becomes DIR.damaged. A backup gets its name only when it is complete.
+ * The journals have exactly the scans that the copied scans.mdb has not counted (held-journals.ts). Damage ends the backup.
+ * A backup gets its name only when it is complete.
  */
 import { existsSync, readdirSync, realpathSync, renameSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
@@ -14,14 +14,16 @@ import { bytesToCopy, copyData, hashedFiles } from './copy-data.ts';
 import {
   assertEmpty,
   assertSpace,
+  type CopiedFile,
   type CopyProgress,
   foldersIn,
   isMountPoint,
   remove,
   removeLocks,
+  sizeOf,
 } from './copy-files.ts';
 import { type FolderAccess, ownAccess } from './folder-access.ts';
-import { type Manifest, manifestName, manifestVersion, ownVersions } from './manifest.ts';
+import { manifestName, manifestVersion, ownVersions } from './manifest.ts';
 import { inWords } from './system-reason.ts';
 import {
   DataFolderError,
@@ -39,7 +41,6 @@ import { verifyFolder } from '../verify/verify.ts';
 export interface BackupOptions {
   readonly createdAt: string;
   readonly progress: CopyProgress;
-  readonly damaged?: 'keep' | undefined;
   /** Default: this process owns the folder. */
   readonly access?: FolderAccess | undefined;
 }
@@ -48,8 +49,6 @@ export interface BackupSummary {
   readonly path: string;
   readonly files: number;
   readonly bytes: number;
-  /** A clause for each fault; empty unless `damaged` is 'keep'. */
-  readonly damage: readonly string[];
 }
 
 /**
@@ -64,7 +63,7 @@ export async function backup(
   const path = resolve(target);
   const draft = join(dirname(path), draftName(path, process.pid));
   try {
-    assertTarget(folder, path, options);
+    assertTarget(folder, path);
     for (const name of leftDrafts(path)) remove(join(dirname(path), name));
     makeFolder(draft);
   } catch (error) {
@@ -72,14 +71,12 @@ export async function backup(
   }
   let written = draft;
   try {
-    const { files, damage } = await fill(folder, draft, options);
-    const name = damage.length > 0 ? damagedName(path) : path;
-    renameSync(draft, name);
-    written = name;
+    const files = await fill(folder, draft, options);
+    renameSync(draft, path);
+    written = path;
     syncFolder(dirname(path));
-    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-    if (damage.length === 0) noteBackup(folder, options.createdAt);
-    return { path: name, files: files.length, bytes, damage };
+    noteBackup(folder, options.createdAt);
+    return { path, files: files.length, bytes: sizeOf(files) };
   } catch (error) {
     clear(written);
     throw refusal(path, error);
@@ -115,16 +112,13 @@ function isRunning(pid: number): boolean {
   }
 }
 
-const damagedName = (path: string): string => `${path}.damaged`;
-
-function assertTarget(folder: DataFolder, path: string, { damaged }: BackupOptions): void {
+function assertTarget(folder: DataFolder, path: string): void {
   if (`${realPathOf(path)}${sep}`.startsWith(`${realpathSync(folder.path)}${sep}`)) {
     throw new DataFolderError(
       `Cannot back up to ${path}: it is in the data folder, expected one outside`,
     );
   }
   assertEmpty(path, 'back up to');
-  if (damaged === 'keep') assertEmpty(damagedName(path), 'back up to');
   if (isMountPoint(path)) {
     throw new DataFolderError(
       `Cannot back up to ${path}: a disk is mounted there, expected a folder on it, such as ${join(path, 'backup')}`,
@@ -137,45 +131,45 @@ function realPathOf(path: string): string {
   return dirname(path) === path ? path : join(realPathOf(dirname(path)), basename(path));
 }
 
-async function fill(folder: DataFolder, draft: string, options: BackupOptions) {
+async function fill(
+  folder: DataFolder,
+  draft: string,
+  options: BackupOptions,
+): Promise<readonly CopiedFile[]> {
   const { progress, createdAt, access = ownAccess(folder) } = options;
   const state = await access.inspect();
   assertFinished('back up', folder, state);
-  const damage = state.faults.map(faultText);
-  accept(folder, damage, options);
-  const mark = damage.length === 0 ? state.mark && backupMark(state.mark) : undefined;
-  const unsound = new Set(state.unsound);
-  const content = 'folder';
-  const bytes = bytesToCopy({ folder, content });
+  assertUndamaged(folder, state.faults.map(faultText));
+  const mark = backupMark(state);
+  const bytes = bytesToCopy(folder);
   assertSpace(draft, bytes, `back up to ${dirname(draft)}`);
   progress.begin(bytes);
-  const copied = await copyData({ folder, access, content, draft, progress, unsound, mark });
+  const copied = await copyData({ folder, access, draft, progress, mark });
   progress.check();
   const { findings } = await verifyFolder(dataFolderAt(draft));
-  damage.push(...copied.unreadable, ...findings.map(findingText));
-  accept(folder, damage, options);
+  assertUndamaged(folder, findings.map(findingText));
   removeLocks(draft);
   const files = await hashedFiles(draft, copied);
-  const manifest: Manifest = {
+  const installation = mark.id;
+  const manifest = {
     version: manifestVersion,
     createdAt,
-    installation: state.mark?.id ?? '',
+    installation,
     data: ownVersions(),
-    damaged: damage,
     files,
   };
   replaceFile(join(draft, manifestName), `${JSON.stringify(manifest, undefined, 2)}\n`);
   for (const path of foldersIn(draft)) syncFolder(path);
-  return { files, damage };
+  return files;
 }
 
-/** @throws DataFolderError for damage, without `--keep-damaged` */
-function accept(folder: DataFolder, damage: readonly string[], { damaged }: BackupOptions): void {
-  if (damage.length === 0 || damaged === 'keep') return;
+/** @throws DataFolderError */
+function assertUndamaged(folder: DataFolder, damage: readonly string[]): void {
+  if (damage.length === 0) return;
   throw new DataFolderError(
     `Cannot back up ${folder.path}: its data is damaged:\n${damage.map((text) => `  ${text}`).join('\n')}\n` +
       'Keep the backups made before. `quietzone verify` says more, `quietzone restore` goes back to one of them; ' +
-      '`quietzone backup --keep-damaged` copies the data as it is',
+      'to keep the data as it is, stop the service and copy the folder',
   );
 }
 

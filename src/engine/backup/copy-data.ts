@@ -9,15 +9,15 @@ import { withEnvironment } from '../../store/environment.ts';
 import type { ManagementMark } from '../../store/installation.ts';
 import { lowestWatermarks, openWatermarks } from '../../store/scans/scans.ts';
 import {
+  assertSpace,
   type CopiedFile,
   copyEnvironment,
   copyFile,
   type CopyProgress,
   hashOf,
-  remove,
-  UnreadableError,
+  removeLocks,
 } from './copy-files.ts';
-import type { FolderAccess } from './folder-access.ts';
+import { type FolderAccess, ownAccess } from './folder-access.ts';
 import { HeldJournals } from './held-journals.ts';
 import { dataVersions } from './manifest.ts';
 import { bytesOf } from '../data-files.ts';
@@ -30,68 +30,68 @@ import { markCopy } from '../installation/installation.ts';
  * And the identity of a cluster's node: a restored folder is one of a single machine.
  */
 const leftOut =
-  /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$|^cluster\.json$|^service\.pid$/;
-/** The other data files refer to these. */
-const copiedLast = ['scans.mdb', 'management.mdb'];
-
-/** stores = only data files and journals, for another core of a cluster. */
-export type CopyContent = 'folder' | 'stores';
+  /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$|^(cluster|start)\.json$|^service\.pid$/;
 
 export interface CopyTask {
   readonly folder: DataFolder;
   readonly access: Pick<FolderAccess, 'pin'>;
-  readonly content: CopyContent;
   readonly draft: string;
   readonly progress: CopyProgress;
-  /** Names of data files that LMDB must not open, to copy byte by byte. */
-  readonly unsound: ReadonlySet<string>;
-  /** Replaces the mark of every copy; undefined = they stay. */
+  /** Of all copies. Undefined = only data files and journals, for another core of a cluster. */
   readonly mark: ManagementMark | undefined;
 }
 
 export async function copyData(task: CopyTask): Promise<CopiedSet> {
   const { folder, mark } = task;
   const set = new CopiedSet(task);
-  for (const name of dataFilesIn(task).filter((name) => !copiedLast.includes(name))) {
-    await set.addDataFile(name);
-  }
+  await set.addDataFile('delivery.mdb');
   await copyScans(task, set);
-  if (existsSync(folder.managementFile)) await set.addDataFile('management.mdb');
-  for (const name of task.content === 'folder' ? otherFiles(folder.path) : []) {
-    if (name !== journalMarkName || mark === undefined) await set.addFile(name);
+  await set.addDataFile('management.mdb');
+  if (mark === undefined) return set;
+  for (const name of otherFiles(folder.path)) {
+    if (name !== journalMarkName) await set.addFile(name);
   }
-  if (mark !== undefined) await set.addJournalMark(mark);
+  await set.addJournalMark(mark);
   return set;
 }
 
-/** Adds the hashes of data files. Nothing may write to them any more. */
-export async function hashedFiles(
+/**
+ * Copies the data of a running core for another one, without keys and other files.
+ * @param onBytes throws to end it @throws DataFolderError; Error of the system
+ */
+export async function copyStores(
+  folder: DataFolder,
   draft: string,
-  { files, dataFiles }: CopiedSet,
-): Promise<CopiedFile[]> {
+  onBytes: () => void,
+): Promise<readonly CopiedFile[]> {
+  const ignored = (): void => undefined;
+  const progress = { begin: ignored, add: onBytes, file: ignored, check: ignored };
+  makeFolder(draft);
+  assertSpace(draft, bytesToCopy(folder), 'copy the data of this core for another one');
+  const access = ownAccess(folder);
+  const copied = await copyData({ folder, access, draft, progress, mark: undefined });
+  removeLocks(draft);
+  return await hashedFiles(draft, copied);
+}
+
+/** Adds the hashes of data files. Nothing may write to them any more. */
+export async function hashedFiles(draft: string, { files }: CopiedSet): Promise<CopiedFile[]> {
   const hashed = [...files];
-  for (const name of dataFiles) hashed.push({ name, ...(await hashOf(join(draft, name))) });
+  for (const name of dataVersions.keys()) {
+    hashed.push({ name, ...(await hashOf(join(draft, name))) });
+  }
   return hashed;
 }
 
-export function bytesToCopy(source: Pick<CopyTask, 'folder' | 'content'>): number {
-  const { path } = source.folder;
-  const others = source.content === 'folder' ? otherFiles(path) : [];
-  const names = [...dataFilesIn(source), ...others, ...segmentFiles(path)];
+export function bytesToCopy({ path }: DataFolder): number {
+  const names = [...dataVersions.keys(), ...otherFiles(path), ...segmentFiles(path)];
   return names.reduce((sum, name) => sum + bytesOf(join(path, name)), 0);
-}
-
-function dataFilesIn({ folder, content }: Pick<CopyTask, 'folder' | 'content'>): string[] {
-  const isWanted = (name: string): boolean => content === 'folder' || dataVersions.has(name);
-  return readdirSync(folder.path).filter((name) => name.endsWith('.mdb') && isWanted(name));
 }
 
 class CopiedSet {
   readonly #task: CopyTask;
-  /** Names of data files, without hashes: the verification still writes to them. */
-  readonly dataFiles: string[] = [];
+  /** Without data files: the verification still writes to them. */
   readonly files: CopiedFile[] = [];
-  readonly unreadable: string[] = [];
   readonly onBytes = (bytes: number): void => this.#task.progress.add(bytes);
 
   constructor(task: CopyTask) {
@@ -100,24 +100,18 @@ class CopiedSet {
 
   /** @param onSnapshot see `copyEnvironment` */
   async addDataFile(name: string, onSnapshot?: () => Promise<void>): Promise<void> {
-    const { folder, access, draft, progress, unsound, mark } = this.#task;
+    const { folder, access, draft, progress, mark } = this.#task;
     const [from, to] = [join(folder.path, name), join(draft, name)];
-    await this.#unlessUnreadable(name, async () => {
-      if (unsound.has(name)) await copyFile(from, to, this.onBytes);
-      else await copyEnvironment(from, to, this.onBytes, () => access.pin(name), onSnapshot);
-      if (mark !== undefined) await markCopy(to, mark);
-      this.dataFiles.push(name);
-      progress.file(name, bytesOf(to));
-    });
+    await copyEnvironment(from, to, this.onBytes, () => access.pin(name), onSnapshot);
+    if (mark !== undefined) await markCopy(to, mark);
+    progress.file(name, bytesOf(to));
   }
 
   /** Not for data files. Leaves out a file that was deleted meanwhile. */
   async addFile(name: string): Promise<void> {
     const { folder, draft } = this.#task;
-    await this.#unlessUnreadable(name, async () => {
-      const copied = await copyFile(join(folder.path, name), join(draft, name), this.onBytes);
-      if (copied !== undefined) this.addCopied({ name, ...copied });
-    });
+    const copied = await copyFile(join(folder.path, name), join(draft, name), this.onBytes);
+    if (copied !== undefined) this.addCopied({ name, ...copied });
   }
 
   async addJournalMark(mark: ManagementMark): Promise<void> {
@@ -133,25 +127,14 @@ class CopiedSet {
     this.files.push(file);
     this.#task.progress.file(file.name, file.bytes);
   }
-
-  async #unlessUnreadable(name: string, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof UnreadableError)) throw error;
-      remove(join(this.#task.draft, name));
-      this.unreadable.push(`${name} ${error.message}`);
-    }
-  }
 }
 
-async function copyScans(task: CopyTask, set: CopiedSet): Promise<void> {
-  const { folder, draft } = task;
+async function copyScans({ folder, draft }: CopyTask, set: CopiedSet): Promise<void> {
   const journals = new HeldJournals(folder.journalRoot);
   try {
     await journals.hold();
-    if (existsSync(folder.scansFile)) await set.addDataFile('scans.mdb', () => journals.hold());
-    const counted = await countedIn(task, set);
+    await set.addDataFile('scans.mdb', () => journals.hold());
+    const counted = await countedIn(join(draft, 'scans.mdb'));
     const copies = await journals.copy(
       join(draft, 'journal'),
       set.onBytes,
@@ -164,18 +147,12 @@ async function copyScans(task: CopyTask, set: CopiedSet): Promise<void> {
 }
 
 /** By journal: the position below which the copied store has counted every scan. */
-async function countedIn(
-  { draft, unsound }: CopyTask,
-  { dataFiles }: CopiedSet,
-): Promise<Map<number, number>> {
-  const name = 'scans.mdb';
-  if (!dataFiles.includes(name) || unsound.has(name)) return new Map();
-  return await withEnvironment(join(draft, name), 'existing', (environment) =>
+const countedIn = (scansFile: string): Promise<Map<number, number>> =>
+  withEnvironment(scansFile, 'existing', (environment) =>
     environment.hasTable('watermarks')
       ? lowestWatermarks({ watermarks: openWatermarks(environment) })
       : new Map(),
   );
-}
 
 /** Secrets and other files. Follows links. */
 function otherFiles(folder: string, below = ''): string[] {

@@ -5,14 +5,23 @@
  * wait while these are flushed.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { metaBytes, pickMeta } from '../../store/data-file/format.ts';
 import { keepNewest } from '../../store/copied-file.ts';
 import { systemErrorCode } from '../../model/failure.ts';
 import { freeBytes } from '../../store/space-guard.ts';
 import { DataFolderError, makeFolder } from '../data-folder.ts';
+import { syncFolder } from '../small-files.ts';
 
 const pieceBytes = 1_048_576;
 const unsyncedBytesMax = 4 * pieceBytes;
@@ -49,11 +58,7 @@ export interface Copied {
   readonly sha256: string;
 }
 
-export class UnreadableError extends Error {
-  override readonly name = 'UnreadableError';
-}
-
-/** @returns undefined for a missing file @throws UnreadableError */
+/** @returns undefined for a missing file @throws DataFolderError if the source cannot be read */
 export async function copyFile(
   from: string,
   to: string,
@@ -74,9 +79,12 @@ async function openSource(path: string): Promise<FileHandle | undefined> {
   } catch (error) {
     const code = systemErrorCode(error);
     if (code === 'ENOENT') return undefined;
-    throw new UnreadableError(`cannot be read (${code})`);
+    throw unreadable(path, `cannot be read (${code})`);
   }
 }
+
+const unreadable = (path: string, found: string): DataFolderError =>
+  new DataFolderError(`Cannot copy ${basename(path)}: it ${found}`);
 
 /** Writes and syncs a file (0600), and makes its folder. */
 export async function writePieces(
@@ -109,7 +117,7 @@ export async function writePieces(
 /**
  * Copies and syncs the file's current bytes, or a range of them.
  * @param start replaces the first bytes of the range
- * @throws UnreadableError
+ * @throws DataFolderError if the source cannot be read
  */
 export const copyHandle = (
   source: FileHandle,
@@ -117,16 +125,25 @@ export const copyHandle = (
   onBytes: (bytes: number) => void,
   range: ByteRange = { from: 0, to: Number.MAX_SAFE_INTEGER },
   start?: Uint8Array,
-): Promise<Copied> => writePieces(to, piecesOf(source, range, start), onBytes);
+): Promise<Copied> => {
+  const read = (buffer: Buffer, wanted: number, at: number): Promise<number> =>
+    source.read(buffer, 0, wanted, at).then(
+      ({ bytesRead }) => bytesRead,
+      (error: unknown) => {
+        throw unreadable(to, `cannot be read from byte ${at} on (${systemErrorCode(error)})`);
+      },
+    );
+  return writePieces(to, piecesOf(read, range, start), onBytes);
+};
 
 async function* piecesOf(
-  source: FileHandle,
+  read: (buffer: Buffer, wanted: number, at: number) => Promise<number>,
   { from, to }: ByteRange,
   start: Uint8Array = new Uint8Array(0),
 ): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(pieceBytes);
   for (let at = from; at < to;) {
-    const bytesRead = await readSource(source, buffer, Math.min(buffer.length, to - at), at);
+    const bytesRead = await read(buffer, Math.min(buffer.length, to - at), at);
     if (bytesRead === 0) return;
     const piece = buffer.subarray(0, bytesRead);
     if (at === from) piece.set(start.subarray(0, bytesRead));
@@ -135,25 +152,11 @@ async function* piecesOf(
   }
 }
 
-async function readSource(
-  source: FileHandle,
-  buffer: Buffer,
-  wanted: number,
-  at: number,
-): Promise<number> {
-  try {
-    const { bytesRead } = await source.read(buffer, 0, wanted, at);
-    return bytesRead;
-  } catch (error) {
-    throw new UnreadableError(`cannot be read from byte ${at} on (${systemErrorCode(error)})`);
-  }
-}
-
 /**
  * Copies the newest snapshot of a data file while others write. LMDB's own copy would write without syncs.
  * @param pin protects the pages of this snapshot, and of newer ones until the copy ends (folder-access.ts)
  * @param onSnapshot runs when the snapshot is taken, before it is copied
- * @throws UnreadableError
+ * @throws DataFolderError if the source cannot be read
  */
 export async function copyEnvironment(
   from: string,
@@ -166,7 +169,7 @@ export async function copyEnvironment(
   try {
     const file = await open(from, 'r');
     try {
-      const { start, bytes } = readStart(file.fd);
+      const { start, bytes } = readStart(file.fd, from);
       await onSnapshot();
       await copyHandle(file, to, onBytes, { from: 0, to: bytes }, start);
     } finally {
@@ -179,9 +182,9 @@ export async function copyEnvironment(
 }
 
 /** Both meta pages, the newest one intact, and the end of its snapshot. */
-function readStart(file: number): { start: Buffer; bytes: number } {
+function readStart(file: number, path: string): { start: Buffer; bytes: number } {
   for (let reads = 0; reads < startReadsMax; reads++) {
-    const [start, again] = [readPages(file), readPages(file)];
+    const [start, again] = [readPages(file, path), readPages(file, path)];
     const meta = pickMeta(start, 'newest');
     if (meta === undefined) continue;
     const { pageBytes, lastPage, transaction } = meta;
@@ -191,15 +194,15 @@ function readStart(file: number): { start: Buffer; bytes: number } {
     if (isWhole)
       return { start: start.subarray(0, 2 * pageBytes), bytes: (lastPage + 1) * pageBytes };
   }
-  throw new UnreadableError('has meta pages that cannot be read');
+  throw unreadable(path, 'has meta pages that cannot be read');
 }
 
-function readPages(file: number): Buffer {
+function readPages(file: number, path: string): Buffer {
   const start = Buffer.alloc(startBytes);
   try {
     return start.subarray(0, readSync(file, start, 0, startBytes, 0));
   } catch (error) {
-    throw new UnreadableError(`cannot be read (${systemErrorCode(error)})`);
+    throw unreadable(path, `cannot be read (${systemErrorCode(error)})`);
   }
 }
 
@@ -228,6 +231,9 @@ export function assertSpace(folder: string, bytes: number, action: string): void
     `Cannot ${action}: ${sizeText(free)} are free there, expected ${sizeText(bytes + spareBytes)}; nothing was copied`,
   );
 }
+
+export const sizeOf = (files: readonly CopiedFile[]): number =>
+  files.reduce((sum, { bytes }) => sum + bytes, 0);
 
 export function sizeText(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
@@ -261,4 +267,14 @@ export function removeLocks(folder: string): void {
 export function foldersIn(path: string): string[] {
   const below = readdirSync(path).filter((name) => lstatSync(join(path, name)).isDirectory());
   return [...below.flatMap((name) => foldersIn(join(path, name))), path];
+}
+
+/** A draft becomes the data of its folder, management.mdb last: a start refuses a folder without it. */
+export function moveUp(draft: string, folder: string): void {
+  for (const path of foldersIn(draft)) syncFolder(path);
+  const isLast = (name: string): number => Number(name === 'management.mdb');
+  for (const name of readdirSync(draft).toSorted((one, other) => isLast(one) - isLast(other))) {
+    renameSync(join(draft, name), join(folder, name));
+  }
+  syncFolder(folder);
 }

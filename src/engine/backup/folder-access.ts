@@ -3,36 +3,22 @@
  * that service (commands/folder-commands.ts) to inspect the folder and to keep the pages of a snapshot.
  */
 import { join } from 'node:path';
-import type { ManagementMark } from '../../store/installation.ts';
 import { StoreEnvironment } from '../../store/environment.ts';
-import type { StartScope } from '../data-files.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { inspectFolder, type Inspection } from '../installation/installation.ts';
 
-export interface FolderState extends Pick<Inspection, 'faults' | 'isUnfinished'> {
-  /** Names of data files that LMDB must not open. */
-  readonly unsound: readonly string[];
-  readonly mark?: ManagementMark | undefined;
-}
-
 export interface FolderAccess {
   /** @throws DataFolderError */
-  inspect(): Promise<FolderState>;
+  inspect(): Promise<Inspection>;
   /** Keeps the pages of a data file's current snapshot. @param name such as `scans.mdb` @returns lets them be reused */
   pin(name: string): Promise<() => Promise<void>>;
 }
 
 /** For the process that owns the folder. */
 export const ownAccess = (folder: DataFolder): FolderAccess => ({
-  inspect: () => stateOf(folder),
+  inspect: () => inspectFolder(folder),
   pin: async (name) => pinSnapshot(join(folder.path, name)),
 });
-
-export async function stateOf(folder: DataFolder, scope?: StartScope): Promise<FolderState> {
-  const { parts, faults, isUnfinished } = await inspectFolder(folder, scope);
-  const { mark, unsound } = parts;
-  return { faults, unsound: [...unsound], mark, isUnfinished };
-}
 
 /** @returns releases it */
 export function pinSnapshot(path: string): () => Promise<void> {

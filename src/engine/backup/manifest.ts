@@ -3,12 +3,10 @@
  *
  *   version        1
  *   createdAt      ISO 8601
- *   installation   id of the installation, "" if management.mdb is damaged
+ *   installation   id of the installation
  *   data           data file -> version of its data
- *   damaged        clauses about damaged data; empty without `--keep-damaged`
  *   files          name, bytes and SHA-256 of every file
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryVersion } from '../../store/delivery/delivery.ts';
@@ -38,29 +36,20 @@ const requiredFiles: readonly string[] = [
   'visitor.key',
 ];
 
+/** What a restore reads of it. */
 export interface Manifest {
-  readonly version: number;
-  readonly createdAt: string;
-  readonly installation: string;
   readonly data: Readonly<Record<string, number>>;
-  readonly damaged: readonly string[];
   readonly files: readonly CopiedFile[];
 }
 
-export interface FoundManifest extends Pick<Manifest, 'data' | 'damaged' | 'files'> {
-  /** Of the text: identifies the backup. */
-  readonly sha256: string;
-}
-
-/** @throws DataFolderError naming all faults; a backup of damaged data may lack files */
-export function readManifest(from: string): FoundManifest {
-  const text = textOf(from);
-  const manifest = parse(from, text);
-  const faults = [...missing(manifest), ...newer(manifest.data)];
+/** @returns the backup's files @throws DataFolderError naming all faults */
+export function readManifest(from: string): readonly CopiedFile[] {
+  const { data, files } = parse(from, textOf(from));
+  const faults = [...missing(files), ...newer(data)];
   if (faults.length > 0) {
     throw new DataFolderError(`Cannot restore ${from}: ${faults.join('; ')}`);
   }
-  return { ...manifest, sha256: createHash('sha256').update(text).digest('hex') };
+  return files;
 }
 
 function textOf(from: string): string {
@@ -76,7 +65,7 @@ const refusal = (from: string, why: string): DataFolderError =>
     `Cannot restore ${from}: ${why}, expected a folder made by \`quietzone backup\``,
   );
 
-function parse(from: string, text: string): Omit<FoundManifest, 'sha256'> {
+function parse(from: string, text: string): Manifest {
   const content = parseJson(text);
   if (content === undefined) throw refusal(from, `it has no readable ${manifestName}`);
   const field = (name: string): unknown => Reflect.get(Object(content), name);
@@ -86,11 +75,7 @@ function parse(from: string, text: string): Omit<FoundManifest, 'sha256'> {
   }
   const files = filesOf(field('files'));
   if (files === undefined) throw refusal(from, 'its list of files is not valid');
-  return {
-    data: numbersOf(field('data')),
-    damaged: words(field('damaged')),
-    files,
-  };
+  return { data: numbersOf(field('data')), files };
 }
 
 /** Undefined unless each is a file below the folder, listed once. */
@@ -113,13 +98,10 @@ export function filesOf(value: unknown): CopiedFile[] | undefined {
 const isBelow = (name: string): boolean =>
   !name.includes('\0') && name.split('/').every((part) => !['', '.', '..'].includes(part));
 
-const words = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
-
 export const numbersOf = (value: unknown): Record<string, number> =>
   Object.fromEntries(Object.entries(Object(value)).map(([name, number]) => [name, Number(number)]));
 
-function missing({ files, damaged }: Pick<Manifest, 'files' | 'damaged'>): string[] {
-  if (damaged.length > 0) return [];
+function missing(files: readonly CopiedFile[]): string[] {
   const names = new Set(files.map(({ name }) => name));
   const absent = requiredFiles.filter((name) => !names.has(name));
   return absent.length === 0

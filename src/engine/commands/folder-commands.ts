@@ -4,9 +4,10 @@
  */
 import { join } from 'node:path';
 import { Failure } from '../../model/failure.ts';
-import type { FolderAccess, FolderState } from '../backup/folder-access.ts';
+import type { FolderAccess } from '../backup/folder-access.ts';
 import { storesOf } from '../data-files.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
+import type { Inspection } from '../installation/installation.ts';
 import type { Verification, VerifyProgress } from '../verify/verify.ts';
 import { askService } from './ask-service.ts';
 import { runInThread, type VerifyStep } from './folder-thread.ts';
@@ -32,7 +33,7 @@ export async function serviceAccess(folder: DataFolder): Promise<FolderAccess | 
   const asked = await askService(folder, 'inspect', null);
   if (asked === undefined) return undefined;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the service of this folder has made it
-  const state = asked.result as FolderState;
+  const state = asked.result as Inspection;
   return { inspect: async () => state, pin: (name) => pin(folder, name) };
 }
 

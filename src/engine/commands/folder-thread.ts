@@ -5,20 +5,23 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { shipped } from '../../shipped.ts';
-import type { FolderState } from '../backup/folder-access.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
+import type { CopiedFile } from '../backup/copy-files.ts';
+import type { Inspection } from '../installation/installation.ts';
 import type { Verification, VerifyProgress } from '../verify/verify.ts';
 import type { CommandControl } from './command-table.ts';
 
-/** `snapshot` keeps the pages of the named data file until it is stopped. */
+/** `snapshot` keeps the pages of the named data file until it is stopped; `copy` is for another core of the cluster. */
 export type FolderTask =
   | { readonly kind: 'inspect' | 'verify' }
-  | { readonly kind: 'snapshot'; readonly name: string };
+  | { readonly kind: 'snapshot'; readonly name: string }
+  | { readonly kind: 'copy'; readonly draft: string };
 
 export interface FolderTaskResults {
-  readonly inspect: FolderState;
+  readonly inspect: Inspection;
   readonly verify: Verification;
   readonly snapshot: undefined;
+  readonly copy: readonly CopiedFile[];
 }
 
 export interface FolderSetup {

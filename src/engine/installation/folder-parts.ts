@@ -43,8 +43,6 @@ export interface FolderParts {
   readonly peers: Readonly<Record<PeerName, PartState>>;
   readonly keyFiles: Readonly<Record<KeyFileName, KeyFile>>;
   readonly hasLeftovers: boolean;
-  /** Names of data files with damaged pages, which LMDB must not open. */
-  readonly unsound: ReadonlySet<string>;
 }
 
 const journalMarkFile = 'installation.json';
@@ -73,7 +71,6 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
         'visitor.key': readKeyFile(folder.path, 'visitor.key'),
       },
       hasLeftovers: resultFiles(folder.deliveryFile).some((path) => existsSync(path)),
-      unsound: new Set([...damage.keys()].map((path) => basename(path))),
     };
     // The caller has locked the folder: no mark changes.
     if (scope === 'start') return parts;

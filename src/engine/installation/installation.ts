@@ -26,13 +26,7 @@ import { type DataFolder, DataFolderError, makeFolder, makeSecret } from '../dat
 import { syncFolder } from '../small-files.ts';
 import { assertStoreSpace, type StartScope } from '../data-files.ts';
 import { compareParts, type Fault, faultText, remedyFor } from './folder-faults.ts';
-import {
-  type FolderParts,
-  type PeerName,
-  peerNames,
-  readParts,
-  writeJournalMark,
-} from './folder-parts.ts';
+import { type PeerName, peerNames, readParts, writeJournalMark } from './folder-parts.ts';
 import {
   type KeyFileName,
   keyFileNames,
@@ -57,9 +51,10 @@ export class FolderFaultsError extends DataFolderError {
   }
 }
 
+/** As JSON, too: a service answers commands with it. */
 export interface Inspection {
-  readonly parts: FolderParts;
   readonly faults: readonly Fault[];
+  readonly mark?: ManagementMark | undefined;
   /** True before a first start has ended. */
   readonly isUnfinished: boolean;
 }
@@ -74,7 +69,7 @@ export async function inspectFolder(
   const faults = compareParts(parts);
   const { mark } = parts;
   const isUnfinished = mark === undefined ? faults.length === 0 : mark.state === 'new';
-  return { parts, faults, isUnfinished };
+  return { faults, mark, isUnfinished };
 }
 
 export function assertSound(
@@ -105,7 +100,7 @@ export async function makeInstallation(
   random: RandomBytes,
 ): Promise<void> {
   if (!inspection.isUnfinished) return;
-  const mark = inspection.parts.mark ?? (await beginInstallation(folder));
+  const mark = inspection.mark ?? (await beginInstallation(folder));
   await withEnvironment(folder.managementFile, 'existing', async (management) => {
     for (const name of keyFileNames) makeKeyFile(folder, name, random);
     await writePrints(management, folder);
@@ -137,7 +132,7 @@ export async function markStart(
   management: StoreEnvironment,
 ): Promise<KeyDifference> {
   const known = readManagementMark(management);
-  if (known === undefined) throw new Error('management.mdb has no mark, expected one');
+  if (known === undefined) throw unmarked();
   const mark = nextMark(known);
   await writeMark(management, mark);
   await management.flush();
@@ -157,12 +152,12 @@ function nextMark(mark: ManagementMark): ManagementMark {
 }
 
 /** One new mark for all copies of a backup: a start between two copies leaves no trace, and two backups do not mix. */
-export const backupMark = (mark: ManagementMark): ManagementMark => ({
-  ...mark,
-  token: newToken(),
-  previous: '',
-  state: 'opened',
-});
+export function backupMark({ mark }: Inspection): ManagementMark {
+  if (mark === undefined) throw unmarked();
+  return { ...mark, token: newToken(), previous: '', state: 'opened' };
+}
+
+const unmarked = (): Error => new Error('management.mdb has no mark, expected one');
 
 export async function markCopy(path: string, mark: ManagementMark): Promise<void> {
   await withEnvironment(path, 'existing', async (environment) => {
@@ -191,9 +186,9 @@ async function makePeer(folder: DataFolder, name: PeerName, mark: ManagementMark
  */
 export async function beginScansAnew(
   folder: DataFolder,
-  { parts: { mark } }: Inspection,
+  { mark }: Inspection,
 ): Promise<string | undefined> {
-  if (mark === undefined) throw new Error('management.mdb has no mark, expected one');
+  if (mark === undefined) throw unmarked();
   const { scansFile } = folder;
   let aside: string | undefined;
   if (existsSync(scansFile)) {

@@ -140,9 +140,9 @@ export class ServiceFolder {
 
   /** For a node of a cluster: makes management.mdb; `make` follows when the cluster's keys are here. @returns true = a first start */
   async beginMaking(): Promise<boolean> {
-    const { parts, isUnfinished } = this.#inspected;
+    const { mark, isUnfinished } = this.#inspected;
     if (!isUnfinished) return false;
-    if (parts.mark === undefined) await beginInstallation(this.folder);
+    if (mark === undefined) await beginInstallation(this.folder);
     return true;
   }
 

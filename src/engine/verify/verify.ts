@@ -290,9 +290,9 @@ async function verifyResults(
  * @throws DataFolderError if the disk is too full to open stores
  */
 async function partFindings(folder: DataFolder, found: readonly Finding[]): Promise<Finding[]> {
-  const { faults, parts } = await inspectFolder(folder);
+  const { faults, mark } = await inspectFolder(folder);
   const known = new Set(found.map(({ file }) => file));
-  if (parts.mark !== undefined && faults.length === 0 && !known.has('scans.mdb')) {
+  if (mark !== undefined && faults.length === 0 && !known.has('scans.mdb')) {
     return await lostSegments(folder);
   }
   return faults

@@ -1,7 +1,7 @@
 /**
- * `quietzone cluster join`: the folder of a core that is stopped, or an empty one, gets the data of another core.
+ * `quietzone cluster join`: sets the data of a stopped core aside, so that its next start copies that of another core.
  *
- *   scans that only this machine has? ─▶ its data is set aside ─▶ registered, copied (join-as-core.ts) ─▶ as after a first start
+ *   scans that only this machine has? ─▶ its data is set aside ─▶ the next start is a first one (join-as-core.ts)
  *
  * The former data stays in the folder, under a name that backups leave out. `cluster.json` is set aside last: interrupted, the
  * command runs again and continues.
@@ -9,7 +9,7 @@
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
 import type { NodeStatus } from '../../cluster/control/cluster-status.ts';
-import { answered, lastIn } from '../../cluster/log-beginning.ts';
+import { lastIn } from '../../cluster/log-beginning.ts';
 import { streamOf } from '../../cluster/nats/log-streams.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import {
@@ -18,83 +18,48 @@ import {
   nodeFileName,
   readNodeFile,
 } from '../../cluster/nodes/node-file.ts';
-import type { CopyProgress } from '../../engine/backup/copy-files.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
-import {
-  assertSound,
-  beginInstallation,
-  inspectFolder,
-  makeInstallation,
-} from '../../engine/installation/installation.ts';
 import { syncFolder } from '../../engine/small-files.ts';
-import { isLockName, FolderLock } from '../../engine/takeover/folder-lock.ts';
-import { fitToMemory } from '../../engine/machine/machine-plan.ts';
-import { thisMachine } from '../../modules.ts';
+import { isLockName, withFolderLock } from '../../engine/takeover/folder-lock.ts';
 import { journalEnd, journalFolder } from '../../scans/journal/segments.ts';
-import { systemClock, systemTimers } from '../../system-clock.ts';
-import { createLog } from '../../telemetry/log.ts';
-import { connectNode, type NodeContext } from '../context.ts';
-import { joinAsCore } from '../join-as-core.ts';
-import type { StoppedNodeOptions } from './stopped-node.ts';
+import { systemClock } from '../../system-clock.ts';
+import type { NodeContext } from '../context.ts';
 import { askStatus, watchCores } from './running-cores.ts';
+import { type StoppedNodeOptions, withBrokers } from './stopped-node.ts';
 
 const setAside = '.set-aside-';
 
 export interface JoinOptions extends StoppedNodeOptions {
-  readonly progress: CopyProgress;
   /** `kept`: refused while only this machine has scans. */
   readonly scans: 'kept' | 'discarded';
 }
 
-/** @throws NodeError, DataFolderError with a text for the operator */
-export async function join(options: JoinOptions): Promise<NodeIdentity> {
-  const { config, say, progress, machine = thisMachine } = options;
+/** @returns where its data is @throws NodeError, DataFolderError with a text for the operator */
+export async function join(options: JoinOptions): Promise<string> {
+  const { config } = options;
   const folder = openDataFolder(config.dataDir);
   const known = readNodeFile(folder.path);
-  if (known !== undefined) {
-    checkNodeFile(known, { name: config.cluster.nodeName, role: config.cluster.role });
+  if (known === undefined) {
+    throw new NodeError(
+      `Cannot join a cluster: data folder ${folder.path} is not of a core; a start in an empty folder joins by itself`,
+    );
   }
-  const lock = await FolderLock.take(folder, 'join a cluster');
-  const log = createLog('warn', { write: (line) => say(plainText(line)) });
-  const context = connectNode(fitToMemory(config), log, machine);
-  try {
-    await assertCluster(context);
-    if (known !== undefined) {
+  checkNodeFile(known, { name: config.cluster.nodeName, role: config.cluster.role });
+  return await withFolderLock(folder, 'join a cluster', () =>
+    withBrokers(options, 'join a cluster', async (context) => {
+      await assertCluster(context);
       if (options.scans === 'kept') await assertCounted(folder, known, context);
-      say(setDataAside(folder));
-    }
-    const inspection = await inspectFolder(folder);
-    assertSound('join a cluster', folder, inspection);
-    if (!inspection.isUnfinished) throw hasData(folder);
-    if (inspection.parts.mark === undefined) await beginInstallation(folder);
-    const identity = await joinAsCore(context, folder, progress);
-    const { randomBytes } = machine;
-    await makeInstallation(folder, await inspectFolder(folder), randomBytes);
-    return identity;
-  } finally {
-    await context.connection.close();
-    await lock.unlock();
-  }
-}
-
-/** A line of the log, for a person who waits: what happens, and why. */
-function plainText(line: string): string {
-  const { msg, why, reason }: Readonly<Record<string, unknown>> = Object(JSON.parse(line));
-  const cause = why ?? reason;
-  return typeof cause === 'string' ? `${String(msg)}: ${cause}` : String(msg);
-}
-
-const hasData = ({ path }: DataFolder): NodeError =>
-  new NodeError(
-    `Cannot join a cluster: data folder ${path} has the data of a machine alone, expected an empty one, or that of a core`,
+      return setDataAside(folder);
+    }),
   );
+}
 
 /** @throws NodeError where there is nothing to copy */
-async function assertCluster({ connection, log, stopping: signal }: NodeContext): Promise<void> {
-  const brokers = { connection, timers: systemTimers, log, signal };
-  if ((await answered(brokers, () => lastIn(connection, streamOf('core')))) > 0) return;
+async function assertCluster({ connection }: NodeContext): Promise<void> {
+  if ((await lastIn(connection, streamOf('core'))) > 0) return;
   throw new NodeError(
-    'Cannot join the cluster: it has no data yet; start its first core with `quietzone serve`',
+    'Cannot join the cluster: its log is empty, and this core would begin it without data; ' +
+      'where the brokers have lost their data, run `quietzone cluster reseed` on the core that has most',
   );
 }
 
@@ -131,7 +96,7 @@ async function nodesSeen(context: NodeContext): Promise<readonly NodeStatus[]> {
   );
 }
 
-/** @returns a sentence about where it is */
+/** @returns where it is */
 function setDataAside({ path }: DataFolder): string {
   const time = new Date(systemClock.now()).toISOString().replaceAll(':', '-').slice(0, 19);
   const to = pathOf(path, `before-join${setAside}${time}`);
@@ -144,5 +109,5 @@ function setDataAside({ path }: DataFolder): string {
   for (const name of [...names, nodeFileName]) renameSync(pathOf(path, name), pathOf(to, name));
   syncFolder(to);
   syncFolder(path);
-  return `The data of before is in ${to}; delete it when this core has joined and nothing of it is missed`;
+  return to;
 }

@@ -1,17 +1,19 @@
 /** A core's data folder, and servers that give copies of it as the API's port does. */
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { CopySender } from '../../../src/cluster/copy/copy-sender.ts';
+import { ClusterKeys } from '../../../src/cluster/nodes/cluster-keys.ts';
+import { publishSecrets } from '../../../src/cluster/nodes/secrets.ts';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
 import {
   beginInstallation,
   inspectFolder,
   makeInstallation,
 } from '../../../src/engine/installation/installation.ts';
-import { keyFileNames } from '../../../src/engine/installation/key-files.ts';
 import { Failure } from '../../../src/model/failure.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
+import { openManagement } from '../../../src/store/management/management.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { makeWholeFolder } from '../../engine/whole-folder.ts';
 
@@ -19,6 +21,7 @@ export const clusterId = 'cl_1';
 export const uncounted = 'scans that are not counted';
 export const segment = 'journal/7/0000000000000640.log';
 
+export const keys = new ClusterKeys('a secret of the cluster that is long enough');
 export const silent = createLog('silent');
 
 /** With scans of another node that are not counted, keys, and what names this core. */
@@ -32,6 +35,9 @@ export async function makeCoreFolder(path: string): Promise<DataFolder> {
     const table = environment.table<string, string>('meta');
     await environment.transaction(() => table.put('test', 'copied'));
   });
+  const store = openManagement(folder.managementFile);
+  await publishSecrets({ store, folder: path, keys }, (bytes) => bytes.fill(7));
+  await store.close();
   mkdirSync(join(path, 'journal/7'));
   writeFileSync(join(path, segment), uncounted);
   writeFileSync(join(path, 'cluster.json'), '{}');
@@ -59,14 +65,10 @@ export async function makeNewFolder(path: string): Promise<DataFolder> {
 }
 
 /** What the rest of a first start does. @returns faults that the start after it would find */
-export async function finishStart(
-  folder: DataFolder,
-  from: DataFolder,
-): Promise<readonly object[]> {
-  for (const name of keyFileNames) copyFileSync(join(from.path, name), join(folder.path, name));
+export async function finishStart(folder: DataFolder): Promise<readonly object[]> {
   await makeInstallation(folder, await inspectFolder(folder), (bytes) => bytes);
-  const { faults, parts } = await inspectFolder(folder);
-  return parts.mark?.state === 'opened' ? faults : [{ mark: parts.mark }];
+  const { faults, mark } = await inspectFolder(folder);
+  return mark?.state === 'opened' ? faults : [{ mark }];
 }
 
 export interface Giver {
@@ -77,16 +79,16 @@ export interface Giver {
 
 export async function startGiver(
   folder: DataFolder,
-  diverged: () => string | undefined = () => undefined,
+  stopped: () => string | undefined = () => undefined,
 ): Promise<Giver> {
-  const copies = new CopySender({ folder, cluster: () => clusterId, diverged, log: silent });
+  const copies = new CopySender({ folder, cluster: () => clusterId, stopped, log: silent });
   const server = createServer((_request, response) => {
     void answer(copies, response).catch(() => response.destroy());
   });
   const port = await listening(server);
   const close = async (): Promise<void> => {
-    await copies.close();
     await closed(server);
+    await copies.close();
   };
   return { url: `http://127.0.0.1:${port}`, copies, close };
 }

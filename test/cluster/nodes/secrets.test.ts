@@ -36,22 +36,6 @@ test('what the first leader publishes, other cores write, for their owner alone'
   }
 });
 
-test('files that differ are replaced, equal ones are left; what is published stays', async () => {
-  const { store, folder, other, read } = fixture();
-  await publishSecrets({ store, folder, keys }, randomBytes);
-  writeFileSync(join(other, 'visitor.key'), Buffer.alloc(16, 9));
-  writeSecrets({ store, folder: other, keys });
-  expect(read('visitor.key')).toEqual(Buffer.alloc(16, 7));
-  const { ino } = statSync(join(other, 'visitor.key'));
-  writeSecrets({ store, folder: other, keys });
-  expect(statSync(join(other, 'visitor.key')).ino).toBe(ino);
-  const rows = () => names.map((name) => store.cluster.secrets.get(name));
-  const before = rows();
-  writeFileSync(join(folder, 'visitor.key'), Buffer.alloc(16, 9));
-  await publishSecrets({ store, folder, keys }, randomBytes);
-  expect(rows()).toEqual(before);
-});
-
 test('another secret, a changed row, and one under another name are refused', async () => {
   const { store, folder, other } = fixture();
   await publishSecrets({ store, folder, keys }, randomBytes);

@@ -290,9 +290,7 @@ describe('signing keys', () => {
 
 /** As a backup marks its copies. */
 async function markAll(path: string): Promise<void> {
-  const { parts } = await inspectFolder(openDataFolder(path));
-  if (parts.mark === undefined) throw new Error('Cannot mark the copies: no mark, expected one');
-  const mark = backupMark(parts.mark);
+  const mark = backupMark(await inspectFolder(openDataFolder(path)));
   for (const name of ['scans.mdb', 'delivery.mdb', 'management.mdb']) {
     await markCopy(join(path, name), mark);
   }
