@@ -113,7 +113,7 @@ test('a folder in use is refused before anything else', async () => {
 test('a lock that another start is making is no other file, nor is what a file system keeps', async () => {
   mkdirSync(join(target, 'lost+found'), { recursive: true });
   const server = createServer();
-  await new Promise<void>((done) => server.listen(join(target, 'service.1'), done));
+  await new Promise<void>((done) => server.listen(join(target, 'service.0123ab'), done));
   expect((await restored()).files).toBe(namesIn(source).length);
   await new Promise((done) => server.close(done));
   expect(namesIn(target)).toEqual(namesIn(source));

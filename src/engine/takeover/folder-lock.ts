@@ -47,6 +47,8 @@ export const isLockName = (name: string): boolean => lockNames.test(name);
 const socketPathMax = 100;
 /** Other processes that start at the same time. */
 const attemptsMax = 5;
+/** Owners that stop while they are asked. */
+const resetsMax = 100;
 /** A folder's owner answers at once, however busy. A later one hangs. */
 export const answerMsMax = 10_000;
 
@@ -226,7 +228,7 @@ export async function connectToOwner(
       const code = systemErrorCode(error);
       if (code === 'ECONNREFUSED' || code === 'ENOENT') return undefined;
       // A socket that stops listening resets its waiting connections: another may listen at its path by then.
-      if (code === 'ECONNRESET' && attempt < attemptsMax) continue;
+      if (code === 'ECONNRESET' && attempt < resetsMax) continue;
       throw new DataFolderError(
         `Cannot ${action}: the service on data folder ${folder.path} cannot be asked: ${code}`,
       );

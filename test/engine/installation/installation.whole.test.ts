@@ -223,7 +223,7 @@ describe('a stop at each step', () => {
     for (let step = 1, isWhole = false; !isWhole; step++) {
       rmSync(data, { recursive: true, force: true });
       isWhole = await stopAt(step, () => make(data));
-      if (isWhole) expect(step).toBe(8);
+      if (isWhole) expect(step).toBe(9);
       const stopped = await inspectFolder(openDataFolder(data));
       expect([stopped.faults, stopped.isUnfinished]).toEqual([[], !isWhole]);
       await make(data);
