@@ -8,7 +8,7 @@ import type { ProviderEvent } from './provider.ts';
 /** Ids of Stripe are shorter; ours become keys of a table. */
 const idPattern = /^[\w-]{1,255}$/;
 
-/** @param event verified @throws Failure invalid_json when it is no event */
+/** @param event verified @throws Failure invalid_json when it is not an event */
 export function readEvent(event: unknown): ProviderEvent {
   const [id, type] = [text(event, 'id'), text(event, 'type')];
   if (id === undefined || type === undefined || !idPattern.test(id)) {

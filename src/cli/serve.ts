@@ -30,7 +30,7 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   const config = configOf(withRole(context, options), options);
   if (options.beginAnew !== undefined && config.cluster.nats.length > 0) {
     throw new ConfigError(
-      'Cannot start: --begin-anew is for a machine alone; start the node with an empty folder: it gets the data of the cluster',
+      'Cannot start: --begin-anew is for a single machine; start the node with an empty folder: it gets the data of the cluster',
     );
   }
   const { log, adopt, flush } = openServiceLog(config.log.level);

@@ -24,7 +24,7 @@ import type { CodeNo } from '../model/numbers.ts';
 
 /** Analytics of a deleted code answer this long (specification, section 3). */
 export const deletedRetentionMs = 90 * dayMs;
-/** Twice as long as a core may be away and go on with the log. */
+/** Twice as long as a core may be away and still follow the log. */
 export const recordsLaterMs = 14 * dayMs;
 const tickMs = 30_000;
 /** Codes asked for at a time: removing their records is about 5 ms of the control thread. */

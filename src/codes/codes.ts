@@ -9,7 +9,7 @@
  * committed link instead of carrying its own, so the table never ends with an older target.
  *
  * Every transaction checks before its first write; one that throws is undone.
- * The scans left of a limited code go on counting in the link table: a changed limit is added there,
+ * The scans left of a limited code stay in the link table: a changed limit is added there,
  * exactly; only a first one is worked out from the counted scans, which run behind by one window
  * (about 120 ms).
  */

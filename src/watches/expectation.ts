@@ -1,6 +1,6 @@
 /**
  * What the hours of a subject say: whether it has been silent for longer than chance explains, and whether its last hour
- * was far above what is usual. Nothing is read and nothing is kept here.
+ * was far above what is usual. These functions read and store nothing.
  *
  *   average of an hour   of the same hour of the week on the workspace's clocks, the newest 4 of the 8 weeks before, at least 2; hours in a gap
  *                        (the service was down, the code was paused) count for nothing, neither as 0 nor as one of them

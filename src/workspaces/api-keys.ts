@@ -65,7 +65,7 @@ export interface ApiKeysOptions extends KeyTokensOptions {
 interface Known {
   readonly keyId: string;
   version: number;
-  /** Undefined: the key is revoked, or its user is no member any more. */
+  /** Undefined: the key is revoked, or its user is not a member any more. */
   verified: Verified | undefined;
   expiresAtMs: number;
 }

@@ -99,7 +99,7 @@ export class KeyTokens {
     try {
       this.#signingKeys = this.#options.signingKeys();
     } catch {
-      // The folder is not in place, which health says: the keys that are known go on.
+      // The folder is not in place, which health reports: the known keys stay valid.
     }
   }
 }

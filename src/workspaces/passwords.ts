@@ -5,7 +5,7 @@
  *
  *   scrypt$15$8$3$<salt, 16 bytes base64url>$<hash, 32 bytes base64url>
  *
- * A salt is random, but for accounts that share an address (users.ts): theirs is derived from the address and a
+ * A salt is random, except for accounts that share an address (users.ts): theirs is derived from the address and a
  * secret of the installation, so one hash finds the account of a password, however many there are.
  */
 import { createHmac, type KeyObject, scrypt } from 'node:crypto';

@@ -108,7 +108,7 @@ export class Sessions {
     return this.#store.people.sessions.has(digest);
   }
 
-  /** Ends one; a second time is no fault. */
+  /** Ends one; a second time it does nothing. */
   async end(digest: string): Promise<void> {
     await this.#store.environment.transaction(() => this.#remove(digest));
   }

@@ -62,7 +62,7 @@ export function signingKeyPrint({ kid, secret }: SigningKey): [name: string, pri
 }
 
 /**
- * Puts a new key in front: it signs from now on, the others go on verifying. One process at a time:
+ * Puts a new key in front: it signs from now on, the others still verify. One process at a time:
  * the caller holds the management environment's writer lock.
  * @returns the new key @throws Error with a text for the operator when there are too many
  */

@@ -125,7 +125,7 @@ export class Users {
     return proven;
   }
 
-  /** The operator says that the address is the user's. @throws Failure conflict where it has another owner */
+  /** The operator confirms that the address is the user's. @throws Failure conflict where it has another owner */
   async confirm(user: UserRecord): Promise<UserRecord> {
     return await this.#store.environment.transaction(() => {
       const found = this.find(user.id);

@@ -57,13 +57,16 @@ export const totalsShape = {
 export const scannersShape = {
   newScanners: count.nullable().meta({
     description:
-      'Those who had not scanned in the 90 days before; null where `error` is more than a tenth of it, with a filter, ' +
+      'Visitors without a scan in the 90 days before; null where `error` is more than a tenth of it, with a filter, ' +
       'or where those days are not known',
     example: 25,
   }),
   returningScanners: count
     .nullable()
-    .meta({ description: 'Those who had; null as above', example: 10 }),
+    .meta({
+      description: 'Visitors with a scan in the 90 days before; null as above',
+      example: 10,
+    }),
   error: z
     .number()
     .min(0)
@@ -96,7 +99,7 @@ export const interval = z
     param: { id: 'Interval' },
   });
 const byDescription =
-  'What the scans are told apart by. `hour_of_week` is `mon-00` to `sun-23`; `bot` counts what was kept out of the ' +
+  'The property by which scans are grouped. `hour_of_week` is `mon-00` to `sun-23`; `bot` counts what was kept out of the ' +
   'scans, by reason. ';
 /** Of many codes. */
 export const groupBreakdowns = ['code', 'tag', 'campaign'] as const;
@@ -106,7 +109,7 @@ const codeBreakdowns = [...breakdowns, ...routeBreakdowns] as const;
 export type AnyBreakdownBy = (typeof severalBreakdowns)[number] | (typeof codeBreakdowns)[number];
 export const bySeveral = z.enum(severalBreakdowns).meta({
   description:
-    `${byDescription}\`code\`, \`tag\` and \`campaign\` tell apart the codes that exist; a code with two tags ` +
+    `${byDescription}\`code\`, \`tag\` and \`campaign\` group by the codes that exist; a code with two tags ` +
     'counts under both',
   example: 'country',
   param: { id: 'BreakdownBy' },

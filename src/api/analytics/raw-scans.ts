@@ -53,7 +53,10 @@ const rawScan = z
     bot: z
       .string()
       .nullable()
-      .meta({ description: 'Why it is no scan; null = it is one', example: null }),
+      .meta({
+        description: 'Why it is not counted as a scan; null = it is counted',
+        example: null,
+      }),
     route: route.nullable().meta({
       description:
         'Label of the rule or variant that led it, `target` = of none; null where the code has never had any, or a bot was led nowhere',

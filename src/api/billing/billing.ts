@@ -199,7 +199,7 @@ export function billingRoutes(billing: Billing): Route[] {
     summary: 'Get the subscription',
     description:
       '`none` without a paid plan, `past_due` while a payment is late, `canceling` until the ' +
-      'canceled plan becomes Free at `effectiveAt`. Redirects go on whatever it says.',
+      'canceled plan becomes Free at `effectiveAt`. Redirects continue in every state.',
     schema: subscription,
     what: 'The plan and its subscription',
     read: ({ actor }) => viewSubscription(billing, actor, billing.status(actor.workspaceNo)),
@@ -263,7 +263,7 @@ function confirmCheckout(billing: Billing): Route {
     tag,
     summary: 'Confirm a checkout',
     description:
-      'With the `manual` provider: says that the payment is settled between people. The plan starts ' +
+      'With the `manual` provider: confirms that the payment is settled between people. The plan starts ' +
       'at once. Emits `subscription.created`. Where `confirmedBy` is `operator`, it is 403.',
     body: emptyBody,
     answer: { status: 200, schema: checkout, what: 'The complete checkout' },

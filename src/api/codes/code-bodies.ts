@@ -22,7 +22,7 @@ export function newCodeBody<S extends z.ZodType<z.output<typeof createBody>>>(
   );
 }
 
-/** Bodies of a change, by the code: its type says what its target may be, and only a dynamic one has routes. */
+/** Bodies of a change, by the code: its type defines what its target may be, and only a dynamic one has routes. */
 export function changeBodies<S extends z.ZodType<object>>(
   schema: S,
   ownHosts: readonly string[],

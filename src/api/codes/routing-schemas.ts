@@ -33,7 +33,7 @@ const languageRange = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}$/;
 const clockTime = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
 const endTime = /^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
 
-/** A time that ISO 8601 writes with a four-digit year; what is no time at all is another fault. */
+/** A time that ISO 8601 writes with a four-digit year; a text that is not a time is another fault. */
 const isStorable = (timeMs: number): boolean =>
   Number.isNaN(timeMs) || (timeMs >= 0 && timeMs <= expiresAtMsMax);
 const outOfRange = {
@@ -271,7 +271,7 @@ const utm = z
     id: 'Utm',
     description:
       'Added to every target when it is stored, over a parameter of the same name. `{slug}`, `{label}` and ' +
-      '`{campaign}` stand for the short code, the label that led there, and the name of the campaign',
+      '`{campaign}` become the short code, the label that led there, and the name of the campaign',
     example: { source: 'qr', medium: 'print', campaign: '{campaign}' },
   });
 
@@ -289,7 +289,7 @@ export const routingFields = {
   split: split.meta({ description: 'In place of `target`, where no rule holds' }),
   utm,
   passQuery: z.boolean().meta({
-    description: 'Adds the short link’s own query to where it leads, but for names that are there',
+    description: 'Adds the short link’s own query to its target, except names that the target has',
     example: false,
   }),
   startsAt: storableTime.meta({

@@ -67,8 +67,8 @@ const query = z.object({
 });
 
 const what =
-  'Events as `data:` lines, each the envelope that webhooks carry; `id:` is what to go on from. ' +
-  '`event: gap` says that some before it are no longer kept, or that the last id was not of this workspace.';
+  'Events as `data:` lines, each the envelope that webhooks carry; `id:` is the position to continue from. ' +
+  '`event: gap` reports that earlier events are no longer stored, or that the last id was not of this workspace.';
 
 const sample = `id: dGhlIHBvc2l0aW9uIG9mIHRoZSBzdHJlYW0sIGVuY3J5cHRlZCBhbmQgb3BhcXVl\ndata: ${JSON.stringify(sampleEnvelope('qr.deleted'))}\n\n`;
 

@@ -76,7 +76,7 @@ function getOne(logos: Logos): Route {
     access: 'viewer',
     tag,
     summary: 'Get a logo',
-    description: 'What is known of it; its picture is in the images of codes.',
+    description: 'Its name, size and type; the images of codes show its picture.',
     answer: { status: 200, schema: logo, what: 'The logo' },
     failures: ['not_found'],
     handle: ({ actor, params }) => {

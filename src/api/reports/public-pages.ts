@@ -6,8 +6,8 @@
  *   POST /unsubscribe/<token>  ends the digest; what a mail program sends by its own button (RFC 8058)
  *
  * A token that is unknown, revoked or over is answered with the same page, and counts against the caller's address in
- * the bucket of callers without a key, so that guesses, of 256 bits that are found by their hash, are slow besides. A link
- * that works counts against the address too, in a bucket of its own that an office behind one
+ * the bucket of callers without a key, so that guesses, of 256 bits that are found by their hash, are slow as well. A link
+ * that works counts against the address too, in its own bucket that an office behind one
  * address does not exhaust; never against the quota of its workspace.
  */
 import type { Reply, Request } from '../../http/request.ts';
@@ -62,7 +62,7 @@ export class PublicPages {
     this.#opened = new MemoryQuota(options.clock, openedLimits);
   }
 
-  /** Answers it; undefined for a path or a method that is no page's. @throws Failure overloaded, storage_full */
+  /** Answers it; undefined for a path or a method without a page. @throws Failure overloaded, storage_full */
   find(request: Request): (() => Promise<Reply>) | undefined {
     const { method, path } = request;
     const reads = method === 'GET' || method === 'HEAD';

@@ -1,6 +1,6 @@
 /**
  * /reports: links that show the numbers of a code or a campaign to people without an account. The rules are in
- * src/reports; public-pages.ts answers a link. Only answers to those who may create links have them: a viewer's key lists
+ * src/reports; public-pages.ts answers a link. Only answers to members who may create links have them: a viewer's key lists
  * reports without links.
  */
 import { z } from 'zod';
@@ -84,7 +84,7 @@ const report = z
       example: 'Europe/Berlin',
     }),
     status: z.enum(reportStatuses).meta({
-      description: '`expired`: by `expiresAt`; `gone`: the code or campaign is no more',
+      description: '`expired`: by `expiresAt`; `gone`: the code or campaign was deleted',
       example: 'active',
     }),
     expiresAt: time.nullable().meta({ description: 'Null = it works until it is revoked' }),
@@ -120,7 +120,7 @@ export function reportRoutes(options: ReportRoutesOptions): Route[] {
     access: 'viewer',
     tag,
     summary: 'Get a shared report',
-    description: 'With its link, for those who may share.',
+    description: 'With its link, for members who may share.',
     schema: report,
     what: 'The report',
     read: ({ actor, id }) => views(reports.get(actor.workspaceNo, id), actor),

@@ -20,12 +20,12 @@ import { view } from '../view.ts';
 
 const silentHours = z.int().min(1).max(silentHoursMax).meta({
   description:
-    'Tells when there were no scans for so many hours, and the average of the same hours of the week has 8 or more',
+    'Reports when there were no scans for so many hours, and the average of the same hours of the week has 8 or more',
   example: 24,
 });
 const spikeFactor = z.number().min(spikeFactorMin).max(spikeFactorMax).meta({
   description:
-    'Tells when an hour has so many times the average of its hour of the week, and 20 scans or more',
+    'Reports when an hour has so many times the average of its hour of the week, and 20 scans or more',
   example: 5,
 });
 const target = z.boolean().meta({
@@ -150,7 +150,7 @@ export const incident = z
         '`not_expected`: it was paused, or has ended; `changed`: the watch was, or where the code leads',
       example: null,
     }),
-    expectedScans: scansOrNull('What its average has; null of a target'),
+    expectedScans: scansOrNull('The scans of its average; null of a target'),
     scans: scansOrNull('What there was; null of a target'),
     hours: count
       .nullable()
@@ -169,7 +169,7 @@ export const watch = z
     id: watchId,
     ...subject,
     name: z.string().nullable().meta({
-      description: 'What people call what is watched; null = it is gone, and the watch will be',
+      description: 'The name of the watched thing; null = it was deleted, and the watch will be',
       example: 'Menu, table 4',
     }),
     silentHours: silentHours.nullable(),

@@ -53,7 +53,7 @@ export const attempt = z
       .meta({ description: 'HTTP status of the receiver; null without an answer', example: 204 }),
     failure: z.enum(failureClasses).nullable().meta({
       description:
-        'Why it is no success; `null` when it is one. `blocked_ip`: the address is not allowed, or the name has none',
+        'Why the attempt failed; `null` after a success. `blocked_ip`: the address is not allowed, or the name has none',
       example: null,
     }),
     answer: z
@@ -225,7 +225,7 @@ export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[
     tag,
     summary: 'Send a delivery again',
     description:
-      'Makes another delivery of the same events and bytes, with retries of its own, whatever became of ' +
+      'Makes another delivery of the same events and bytes, with its own retries, whatever became of ' +
       'this one. Receivers know the events by their ids.',
     body: emptyBody,
     answer: {

@@ -292,7 +292,7 @@ function deleteRouteOf({ endpoints, deliveries }: Webhooks): Route {
     tag,
     summary: 'Delete an endpoint',
     description:
-      'Nothing more is sent. What waits for a retry is canceled, what was not tried yet is gone; dead letters ' +
+      'Nothing more is sent. Deliveries that wait for a retry are canceled, those not tried yet are gone; dead letters ' +
       'stay until they expire.',
     remove: async ({ workspaceNo }, id) => {
       const { no } = await endpoints.delete(workspaceNo, id);

@@ -122,7 +122,7 @@ export function sessionRoutes(
     access: 'person',
     tag,
     summary: 'Change your password',
-    description: 'Needs the old one. Your other sessions end; API keys go on.',
+    description: 'Needs the old one. Your other sessions end; API keys stay valid.',
     body: passwordBody,
     answer: { status: 200, schema: done, what: 'Changed' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],

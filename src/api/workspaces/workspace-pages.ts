@@ -123,7 +123,7 @@ const previewOne = (modules: Modules, installation: Brand): Route =>
     access: 'admin',
     tag,
     summary: 'Preview a page',
-    description: 'What a scan would get after a change, which is not made.',
+    description: 'The answer that a scan would get after a change, which is not made.',
     body: previewBody,
     isRepeatable: true,
     answer: { status: 200, schema: previewAnswer, what: 'The page' },

@@ -132,7 +132,7 @@ function visitorsOf({ guests }: content.Restaurant): (chance: Chance) => Visitor
   return (chance) => {
     if (chance() < shares.bot) return visitorFrom(traveler(chance), bot(chance), chance);
     if (known.length > 0 && chance() < shares.returning) {
-      // The square favors those who came last.
+      // The square favors the latest visitors.
       return known.at(-1 - Math.floor(chance() ** 2 * Math.min(known.length, guestsMax)))!;
     }
     const city = chance() < shares.traveler ? traveler(chance) : local(chance);

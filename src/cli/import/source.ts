@@ -198,7 +198,7 @@ function field(value: unknown, name: string): unknown {
 async function recognise(file: string, layout: Layout, head: Buffer): Promise<KnownFormat> {
   const names = await namesOf(file, layout, head);
   const vendor = recogniseVendorExport(names);
-  // Our `target` is also a name of Kutt and YOURLS, whose other names tell them apart.
+  // Our `target` is also a name of Kutt and YOURLS, which their other names identify.
   if (vendor !== undefined) return vendor;
   if (names.includes('target') && layout !== 'document') return layout === 'csv' ? 'csv' : 'ndjson';
   const seen = names.length === 0 ? 'none' : shownText(names.slice(0, 12).join(', '), 300);

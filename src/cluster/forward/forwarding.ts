@@ -189,7 +189,7 @@ export class ForwardingHandler implements Handler {
     return () => clearInterval(timer);
   }
 
-  /** @throws Error for what is no HTTP: a control character in a header */
+  /** @throws Error for invalid HTTP: a control character in a header */
   #dispatch(request: Request, origin: string, answer: LeaderAnswer): void {
     const { method, path, query } = request;
     const target = query === '' ? path : `${path}?${query}`;
@@ -215,7 +215,7 @@ function connectorWithin(timeout: number): buildConnector.connector {
   };
 }
 
-/** Those of the API's routes: to undici, CONNECT is no request like others. */
+/** Those of the API's routes: undici treats CONNECT unlike other requests. */
 const knownMethods: ReadonlySet<string> = new Set([
   'GET',
   'HEAD',

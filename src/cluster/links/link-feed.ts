@@ -138,7 +138,7 @@ export class LinkFeed {
     const isOfCluster = parameters.get('cluster') === this.#options.cluster();
     const codes = (parameters.get('codes') ?? '').split(' ').filter(Boolean).map(Number);
     const position = isOfCluster && number !== undefined ? { number, codes } : undefined;
-    // A standby may be behind the core that the edge followed. What a leader lacks, the cluster has lost.
+    // A standby may be behind the core that the edge followed. The cluster has lost a change that its leader lacks.
     if (position !== undefined && position.number > this.#last && !this.#options.isLeading()) {
       return new Failure('not_active', 'This core does not lead, and is behind the edge', soon);
     }

@@ -1,7 +1,7 @@
 /**
  * Entries that count, on their way into the store. One transaction is under way at a time, and takes what waits by then.
  *
- * After one that fails nothing waits any more: the caller reads again from what is stored.
+ * After a failure the queue is empty: the caller reads again from the stored position.
  */
 import type { StoredWrite } from '../../store/replicated-transactions.ts';
 import type { LogPosition } from './applier.ts';

@@ -133,7 +133,7 @@ export class Lead {
     this.#wait(this.#drawSilence());
   }
 
-  /** A leader holds no lease from here on, and writes nothing new. What is under way may still count. */
+  /** A leader holds no lease from here on, and writes nothing new. An entry under way may still count. */
   renounce(): void {
     if (this.#state !== 'leader' || this.#hasRenounced) return;
     this.#hasRenounced = true;

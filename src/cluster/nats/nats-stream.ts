@@ -16,11 +16,11 @@ export interface NatsStreamOptions {
   readonly replicas: number;
 }
 
-/** Appends carry no id, so nothing is ever found twice: the broker need not remember any for long. */
+/** Appends carry no id, so the broker never finds a duplicate and need not remember ids for long. */
 const duplicateWindowNs = 1_000_000_000;
 const unlimited = -1;
 
-/** @throws Error that says what an existing stream would lose entries by */
+/** @throws Error with the setting by which an existing stream would lose entries */
 export async function ensureStream(
   connection: NatsConnection,
   { stream, subject, replicas }: NatsStreamOptions,
@@ -108,7 +108,7 @@ export async function readEntryAt(
   return await unlessMissing(async () => (await manager.streams.getMessage(stream, { seq }))?.data);
 }
 
-/** With all of its entries. A stream that is not there is no fault. */
+/** With all of its entries. A missing stream is not a fault. */
 export async function deleteStream(connection: NatsConnection, stream: string): Promise<void> {
   const { manager } = await connection.ready(apiMs);
   await unlessMissing(async () => manager.streams.delete(stream));

@@ -99,7 +99,7 @@ export class Beats {
   #cancelBeat: () => void = () => undefined;
   #isMoved = false;
   #sentMs = -Infinity;
-  /** When a beat was received last, and for how long in all none was that should have been. */
+  /** When the last beat was received, and how long expected beats were missing in all. */
   #receivedMs: number;
   #silenceMs = 0;
   /** When another process under this name was first seen. */

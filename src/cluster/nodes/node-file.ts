@@ -28,7 +28,7 @@ export interface NodeIdentity {
   readonly run: number;
 }
 
-/** Undefined in a folder that never joined, and where there is no folder. @throws NodeError where it is no such file */
+/** Undefined in a folder that never joined, and where there is no folder. @throws NodeError if the file is not valid */
 export function readNodeFile(folder: string): NodeIdentity | undefined {
   const path = join(folder, nodeFileName);
   const bytes = existsSync(path) ? readIfThere(path) : undefined;
@@ -73,7 +73,7 @@ export interface EdgeAccess {
 
 const edgeAccessFileName = 'edge.json';
 
-/** Undefined where there is no such file, or none that can be read: the next join writes it again. */
+/** Undefined if the file is missing or cannot be read: the next join writes it again. */
 export function readEdgeAccess(folder: string): EdgeAccess | undefined {
   const value = parseJson(readIfThere(join(folder, edgeAccessFileName))?.toString('utf8') ?? '');
   if (typeof value !== 'object' || value === null) return undefined;

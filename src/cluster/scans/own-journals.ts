@@ -30,7 +30,7 @@ export interface OwnJournalsOptions {
 
 interface Own {
   readonly uplink: ScanUplink;
-  /** Nothing is left of what stood below. */
+  /** Segments below it are deleted. */
   readonly first: number;
   seen: number;
 }

@@ -10,13 +10,13 @@ import { Readable } from 'node:stream';
 import { CsvError, type Options, parse } from 'csv-parse';
 import { Failure } from '../../model/failure.ts';
 
-/** A row longer than this is no code. */
+/** A row longer than this is refused. */
 const rowCharactersMax = 65_536;
 /** Beyond this it is taken for a quote that is never closed: bounds memory. */
 const recordBytesMax = 2_097_152;
 /** A decoder replaces bytes that are not UTF-8 by it. */
 const replacement = '\uFFFD';
-/** A first row without a line break in so many bytes is no header. */
+/** A first row without a line break in so many bytes is not a header. */
 const headerBytesMax = 65_536;
 const columnsMax = 200;
 const separators = [',', ';', '\t'] as const;
@@ -34,7 +34,7 @@ export interface CsvTable {
   readonly rows: AsyncIterable<CsvRow>;
 }
 
-/** @throws Failure validation_failed when there is no header; the rows throw it for what is no CSV */
+/** @throws Failure validation_failed when there is no header; the rows throw it for invalid CSV */
 export async function readCsv(pieces: AsyncIterable<Uint8Array>): Promise<CsvTable> {
   const source = pieces[Symbol.asyncIterator]();
   const head = await headOf(source);

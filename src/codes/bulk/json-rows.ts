@@ -9,7 +9,7 @@
  */
 import { Failure } from '../../model/failure.ts';
 
-/** A row longer than this is no code: the largest honest one has 15 KB, or 350 KB with its logo. */
+/** A row longer than this is refused: the largest honest one has 15 KB, or 350 KB with its logo. */
 const rowBytesMax = 524_288;
 
 /** One row: its bytes, or why there are none. */
@@ -123,7 +123,7 @@ export async function* listRows(pieces: AsyncIterable<Uint8Array>): AsyncGenerat
   if (place === 'inside') throw unreadable('it ends too early, expected the end of the list');
 }
 
-/** @param place of the byte, which is no white space and not inside the list */
+/** @param place of the byte, which is not white space and not inside the list */
 function assertOpens(byte: number, place: 'before' | 'after'): void {
   if (place === 'after') throw unreadable('something follows the end of the list');
   if (byte === openBracket) return;
@@ -133,7 +133,7 @@ function assertOpens(byte: number, place: 'before' | 'after'): void {
   });
 }
 
-/** A byte order mark at the very start is no part of the text; pieces may end within it. */
+/** A byte order mark at the very start is not part of the text; pieces may end within it. */
 async function* withoutMark(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let mark = [0xef, 0xbb, 0xbf];
   for await (const piece of pieces) {

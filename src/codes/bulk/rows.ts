@@ -2,7 +2,7 @@
  * The rows of a bulk body in any format: JSON list, NDJSON or CSV. Each row becomes the value that a single create would
  * have as its body, so one schema checks both.
  *
- * All rows are read before the first is made: a body that breaks off, is no list or has too many rows makes
+ * All rows are read before the first is made: a body that breaks off, is not a list or has too many rows makes
  * nothing. A row that cannot be read is a Failure in its place and stops no other.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';

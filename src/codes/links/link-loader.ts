@@ -58,7 +58,7 @@ export class LinkLoader {
   }
 
   /**
-   * Fills the empty link table at start, but for limited codes: how many scans those have left is known
+   * Fills the empty link table at start, except with limited codes: how many scans those have left is known
    * only when everything journaled is counted. @returns how many links, tombstones included
    */
   load(): number {
@@ -183,7 +183,7 @@ export class LinkLoader {
     return this.#limits.codeNos;
   }
 
-  /** Links that are refused because nothing sound says where they lead. */
+  /** Links that are refused because every copy of their target is damaged. */
   get damagedCount(): number {
     return this.#damaged.size;
   }

@@ -29,7 +29,7 @@ const layered =
 const classed = /\sclass\s{0,9}=/;
 /** A `<` is written as an entity inside of values, so a tag ends before the next one. */
 const tagPattern = /<(\/?)([A-Za-z_][\w:.-]*)((?:"[^"<]*"|'[^'<]*'|[^'"<>])*)>/y;
-/** Markup that is no element: its start and its end. */
+/** Markup that is not an element: its start and its end. */
 const asides: ReadonlyArray<readonly [start: string, end: string]> = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],
@@ -54,7 +54,7 @@ interface Tree {
   readonly isClassLayered: boolean;
 }
 
-/** In units of about 20 µs; Infinity for a refused element, a cycle, or a file that is no tree. */
+/** In units of about 20 µs; Infinity for a refused element, a cycle, or a file that is not a tree. */
 export function svgCost(text: string): number {
   if (refused.test(text)) return Infinity;
   if (/stroke-dasharray/i.test(text.replace(harmlessDashes, ''))) return Infinity;

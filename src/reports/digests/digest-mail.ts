@@ -4,7 +4,7 @@
  * What shows everywhere are tables with background colours: Outlook draws by Word's rules (no SVG, no flex, no radius),
  * Gmail drops style sheets and pictures in the mail, and both may recolour it for a dark screen. So a bar is a table of
  * two cells, in shares of the width so that it fits a phone, with its number above it. Nothing is loaded from anywhere:
- * no picture tells that it was read.
+ * no picture reports that it was read.
  */
 import type { DayRange } from '../../model/day.ts';
 import { escapeHtml } from '../../model/text.ts';

@@ -39,7 +39,7 @@ export function lastDayDone(frequency: DigestFrequency, weeks: LocalWeeks, atMs:
   return beginOfPeriod(frequency, weeks, weeks.calendar.dayOf(atMs)) - 1;
 }
 
-/** Days of the period that ends with a day, and of the one before it. */
+/** Days of the period that ends with a day, and of the previous one. */
 export function periodThrough(
   frequency: DigestFrequency,
   throughDay: number,

@@ -4,7 +4,7 @@
  *   ask       -> due at the next 08:00 of a week or month
  *   claim     due -> the period is done, the next one is due        in one transaction, before anything is sent
  *   putBack   the mail server refused it -> due again later    five tries in eleven hours, then it is dropped
- *   putOff    a damaged record is due again in an hour, so that it does not block those behind it
+ *   putOff    a damaged record is due again in an hour, so that it does not block the next ones
  *   off       by the member, by the link of a mail, or at a claim after the member has left
  *
  * A claim commits before its mail is sent, so a crash, a restart or a change of leader sends nothing twice. The cost: a

@@ -15,7 +15,7 @@ export interface Column {
   readonly isSoFar?: boolean;
 }
 
-/** Space is left for as many: a day alone is no wall. */
+/** Space is left for as many: the bar of a single day stays narrow. */
 const columnsMin = 7;
 /** Labels below the axis. */
 const ticksMax = 5;
@@ -82,7 +82,7 @@ function tickPlaces(count: number): number[] {
   return Array.from({ length: ticks }, (_, at) => Math.round((at * (count - 1)) / (ticks - 1)));
 }
 
-/** A list of shares, each with a bar below its name; what has no name of its own has no bar. */
+/** A list of shares, each with a bar below its name; a share without a name has no bar. */
 export function barList(shares: readonly Share[], other: number, total: number): string {
   if (total === 0) return '<p class="soft">No scans in these days</p>';
   const most = Math.max(...shares.map(({ scans }) => scans));

@@ -1,6 +1,6 @@
 /**
  * The rules of the pages: light, dark and on paper, from 320 px up. Text has a contrast of 4.5:1 or more, bars have 3:1.
- * No element has a style of its own, which the policy would not allow: measures of drawings are attributes.
+ * No element has an inline style, which the policy forbids: measures of drawings are attributes.
  */
 const light = '--back:#f6f6f3;--ink:#1b1c1e;--soft:#55585e;--line:#dedfda;--rest:#8d9299';
 const dark = '--back:#131416;--ink:#f2f2ef;--soft:#aab0b7;--line:#2d3035;--rest:#71777f';

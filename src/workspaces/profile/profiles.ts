@@ -127,7 +127,7 @@ export class Profiles {
     });
   }
 
-  /** The operator says that the address is theirs. @throws Failure not_found, conflict */
+  /** The operator confirms that the address is theirs. @throws Failure not_found, conflict */
   async assign(userId: string, email: string): Promise<UserRecord> {
     return await this.#change(userId, (user) => {
       const owner = this.#options.users.findByEmail(email);

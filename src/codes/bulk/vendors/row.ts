@@ -1,6 +1,6 @@
 /**
  * A row of another tool's export, and how its values are read: names are compared without case, spaces, `_` and `-`; a
- * text cell may stand for a number, a time, a list, or, in a table that was made of an API's answers, for JSON.
+ * text cell may hold a number, a time, a list, or, in a table that was made of an API's answers, JSON.
  */
 
 /** A row of an export: values under compared names. */

@@ -155,7 +155,7 @@ const readers = new Map<string, Reader>([
     'query-param',
     (value, key) => {
       if (key === undefined) return incomplete;
-      // Here it stands for any value.
+      // Here it matches any value.
       if (value === '*') return unsupported(`the parameter ${shown(key)} with the value`, value);
       return { words: [key, value], says: { query: { [key]: value } } };
     },

@@ -4,8 +4,8 @@
  * themselves come from a call of their own for each link, and are expected within the link (guide: bulk.md).
  *
  *   meta              validSince -> startsAt, validUntil -> expiresAt, maxVisits -> scanLimit
- *   forwardQuery      passQuery, where the export says so
- *   redirectRules     shlink-rules.ts; a link that says it has some and brings none is refused
+ *   forwardQuery      passQuery, if the export has it
+ *   redirectRules     shlink-rules.ts; a link that announces some and brings none is refused
  *   deviceLongUrls    the same of versions before 4
  */
 import { plainLink, type VendorLink } from './link.ts';
