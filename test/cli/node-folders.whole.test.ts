@@ -100,7 +100,7 @@ describe('in the folder of a core', () => {
     expect(anew).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^Cannot start: --begin-anew is for a machine alone; start the/,
+        /^Cannot start: --begin-anew is for a single machine; start the/,
       ),
     });
     for (const environment of [core, { ...core, ...brokers }]) {
