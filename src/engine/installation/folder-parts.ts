@@ -1,7 +1,6 @@
 /** Reads the parts of a data folder and changes nothing. folder-faults.ts compares them. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { messageOf, systemErrorCode } from '../../model/failure.ts';
 import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
 import { statsTable } from '../../store/delivery/delivery.ts';
@@ -47,40 +46,29 @@ export interface FolderParts {
 
 const journalMarkFile = 'installation.json';
 export const journalMarkName = `journal/${journalMarkFile}`;
-/** A service that starts may change the marks while a command reads them. */
-const readsMax = 5;
 
-/** A service may run. */
+/** Only for the process that has locked the folder: no mark changes. */
 export async function readParts(folder: DataFolder, scope: StartScope): Promise<FolderParts> {
   const faults = findDataFileFaults(folder, scope);
   const damage: Damage = new Map(faults.map(({ file, text }) => [file, text]));
-  for (let read = 1; ; read++) {
-    const management = await readEnvironment(folder.managementFile, damage, hasMeta);
-    const mark = markOf(management);
-    const parts: FolderParts = {
-      management,
-      mark,
-      keyPrints: (management.kind === 'marked' && management.keyPrints) || new Map(),
-      peers: {
-        'scans.mdb': await readEnvironment(folder.scansFile, damage, hasScans),
-        'delivery.mdb': await readEnvironment(folder.deliveryFile, damage, hasDeliveries),
-        journal: readJournal(folder.journalRoot),
-      },
-      keyFiles: {
-        'signing-keys.json': readKeyFile(folder.path, 'signing-keys.json'),
-        'visitor.key': readKeyFile(folder.path, 'visitor.key'),
-      },
-      hasLeftovers: resultFiles(folder.deliveryFile).some((path) => existsSync(path)),
-    };
-    // The caller has locked the folder: no mark changes.
-    if (scope === 'start') return parts;
-    const after = markOf(await readEnvironment(folder.managementFile, damage, hasMeta));
-    if (isDeepStrictEqual(mark, after) || read === readsMax) return parts;
-  }
+  const management = await readEnvironment(folder.managementFile, damage, hasMeta);
+  const isMarked = management.kind === 'marked';
+  return {
+    management,
+    mark: isMarked ? management.mark : undefined,
+    keyPrints: (isMarked && management.keyPrints) || new Map(),
+    peers: {
+      'scans.mdb': await readEnvironment(folder.scansFile, damage, hasScans),
+      'delivery.mdb': await readEnvironment(folder.deliveryFile, damage, hasDeliveries),
+      journal: readJournal(folder.journalRoot),
+    },
+    keyFiles: {
+      'signing-keys.json': readKeyFile(folder.path, 'signing-keys.json'),
+      'visitor.key': readKeyFile(folder.path, 'visitor.key'),
+    },
+    hasLeftovers: resultFiles(folder.deliveryFile).some((path) => existsSync(path)),
+  };
 }
-
-const markOf = (state: PartState): ManagementMark | undefined =>
-  state.kind === 'marked' ? state.mark : undefined;
 
 /** By file: a table that only this file has. */
 const ownTables = {

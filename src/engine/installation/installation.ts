@@ -9,6 +9,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { RandomBytes } from '../../model/ids.ts';
 import { keepNewest } from '../../store/copied-file.ts';
 import { type OpenMode, type StoreEnvironment, withEnvironment } from '../../store/environment.ts';
@@ -37,20 +38,6 @@ import {
 
 const idBytes = 16;
 
-export class FolderFaultsError extends DataFolderError {
-  override readonly name = 'FolderFaultsError';
-  readonly faults: readonly Fault[];
-
-  constructor(action: string, folder: DataFolder, faults: readonly Fault[]) {
-    const lines = faults.map((fault) => `  ${faultText(fault)}`);
-    super(
-      `Cannot ${action}: data folder ${folder.path} has faults\n${lines.join('\n')}\n` +
-        `Nothing was changed. Put back the right files, or ${remedyFor(faults)}`,
-    );
-    this.faults = faults;
-  }
-}
-
 /** As JSON, too: a service answers commands with it. */
 export interface Inspection {
   readonly faults: readonly Fault[];
@@ -72,12 +59,18 @@ export async function inspectFolder(
   return { faults, mark, isUnfinished };
 }
 
+/** @throws DataFolderError that lists all faults */
 export function assertSound(
   action: string,
   folder: DataFolder,
   { faults }: Pick<Inspection, 'faults'>,
 ): void {
-  if (faults.length > 0) throw new FolderFaultsError(action, folder, faults);
+  if (faults.length === 0) return;
+  const lines = faults.map((fault) => `  ${faultText(fault)}`);
+  throw new DataFolderError(
+    `Cannot ${action}: data folder ${folder.path} has faults\n${lines.join('\n')}\n` +
+      `Nothing was changed. Put back the right files, or ${remedyFor(faults)}`,
+  );
 }
 
 /** @throws DataFolderError if no first start has made all parts */
@@ -125,12 +118,8 @@ export async function beginInstallation(folder: DataFolder): Promise<ManagementM
 /**
  * Marks this start on all parts. Call it before another handle of this process writes to the same environments: a handle
  * that waits for the writer's lock in this thread blocks another handle's transaction.
- * @returns keys that the key files lost or gained since the last start, for the log
  */
-export async function markStart(
-  folder: DataFolder,
-  management: StoreEnvironment,
-): Promise<KeyDifference> {
+export async function markStart(folder: DataFolder, management: StoreEnvironment): Promise<void> {
   const known = readManagementMark(management);
   if (known === undefined) throw unmarked();
   const mark = nextMark(known);
@@ -140,9 +129,8 @@ export async function markStart(
   for (const done of await Promise.allSettled(marking)) {
     if (done.status === 'rejected') throw done.reason;
   }
-  const difference = await writePrints(management, folder);
+  await writePrints(management, folder);
   await writeMark(management, { ...mark, state: 'opened' });
-  return difference;
 }
 
 function nextMark(mark: ManagementMark): ManagementMark {
@@ -219,31 +207,18 @@ async function writePeerMark(
 const peerFile = (folder: DataFolder, name: Exclude<PeerName, 'journal'>): string =>
   name === 'scans.mdb' ? folder.scansFile : folder.deliveryFile;
 
-/** Stores the fingerprints of the key files. @returns what has changed */
-async function writePrints(
-  management: StoreEnvironment,
-  folder: DataFolder,
-): Promise<KeyDifference> {
+/** Stores the fingerprints of the key files, where they have changed. */
+async function writePrints(management: StoreEnvironment, folder: DataFolder): Promise<void> {
   const known = readKeyPrints(management);
   const files = keyFileNames.map((name) => readKeyFile(folder.path, name));
   const prints = new Map(
     files.flatMap((file) => (file.kind === 'present' ? [...file.prints] : [])),
   );
-  const added = [...prints.keys()].filter((key) => !known.has(key));
-  const removed = [...known.keys()].filter((key) => !prints.has(key));
-  if (added.length + removed.length > 0) {
-    const table = openInstallationTable(management);
-    await management.transaction(() => {
-      for (const key of added) putKeyPrint(table, key, prints.get(key) ?? '');
-      for (const key of removed) table.remove(key);
-    });
-    await management.flush();
-  }
-  return { added: known.size > 0 ? added : [], removed };
-}
-
-/** Keys by name, `signing-keys.json/<kid>`. */
-export interface KeyDifference {
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
+  if (isDeepStrictEqual(prints, known)) return;
+  const table = openInstallationTable(management);
+  await management.transaction(() => {
+    for (const key of known.keys()) if (!prints.has(key)) table.remove(key);
+    for (const [key, print] of prints) putKeyPrint(table, key, print);
+  });
+  await management.flush();
 }

@@ -179,15 +179,10 @@ export class ServiceFolder {
 
   /** If the disk refuses, the marks of the last start stay, and the service continues. */
   async #markStart(management: StoreEnvironment): Promise<void> {
-    const log = this.#log;
     try {
-      const { added, removed } = await markStart(this.folder, management);
-      if (removed.length > 0) {
-        log.warn({ keys: removed }, 'keys were removed: API keys signed with them are refused');
-      }
-      if (added.length > 0) log.warn({ keys: added }, 'the key files have new keys');
+      await markStart(this.folder, management);
     } catch (err) {
-      log.error({ err }, 'cannot mark this start, the next start tries again');
+      this.#log.error({ err }, 'cannot mark this start, the next start tries again');
     }
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { faultText } from '../../../src/engine/installation/folder-faults.ts';
 import {
-  FolderFaultsError,
+  assertSound,
   inspectFolder,
   makeInstallation,
   markStart,
@@ -48,17 +48,17 @@ export async function makeFolders() {
 export async function make(path: string): Promise<void> {
   const folder = openDataFolder(path);
   const inspection = await inspectFolder(folder);
-  if (inspection.faults.length > 0) throw new FolderFaultsError('start', folder, inspection.faults);
+  assertSound('start', folder, inspection);
   await makeInstallation(folder, inspection, randomBytes);
 }
 
-/** Marks a start. @returns keys that were added or taken out */
-export async function mark(path: string): ReturnType<typeof markStart> {
+/** Marks a start. */
+export async function mark(path: string): Promise<void> {
   await make(path);
   const folder = openDataFolder(path);
   const environment = new StoreEnvironment(folder.managementFile);
   try {
-    return await markStart(folder, environment);
+    await markStart(folder, environment);
   } finally {
     await environment.close();
   }

