@@ -74,7 +74,7 @@ async function joinStopped(): Promise<void> {
   await second.kill();
   for (const broker of all) broker.resume();
   const why = async (): Promise<string> => (await command(second, 'join')).stderr;
-  await expect.poll(why, seldom).toContain('not enough other');
+  await expect.poll(why, seldom).toContain('no core that runs has counted');
   await second.start().ready();
   await isCounted(first);
   await second.service.terminate();
@@ -106,14 +106,16 @@ async function reseedFirst(): Promise<void> {
   const say = (text: string): void => {
     if (text.includes('CORE begins')) throw new Error('cut short');
   };
-  await expect(reseed({ config, others: 'asked', say })).rejects.toThrow('cut short');
-  const done = await command(first, 'reseed');
+  const unsure = reseed({ config, isMostAdvanced: false, say });
+  await expect(unsure).rejects.toThrow(/core-1 yet: .* position \d+\. Compare it with core-2 /);
+  const cut = reseed({ config, isMostAdvanced: true, say });
+  await expect(cut).rejects.toThrow('cut short');
+  const done = await command(first, 'reseed', '--most-advanced');
   expect(done).toMatchObject({ code: 0 });
   const text = (done.stderr + done.stdout).replaceAll(/(position|epoch) \d+/g, '$1 …');
   expect(text).toMatchInlineSnapshot(`
     "core-1 has the data of epoch …, up to position …
-    Watching for 2.5 s whether any other core runs
-    core-2 has the data of epoch …, up to position …
+    Watching for 5 s whether any other core leads
     The log CORE begins with the data of core-1
     The log DELIVERY begins with the data of core-1
     The logs begin with the data of core-1, in epoch …. Start it: it leads.

@@ -35,7 +35,7 @@ interface JoinOptions extends RoleOptions {
 }
 
 interface ReseedOptions extends RoleOptions {
-  readonly withoutOthers?: true;
+  readonly mostAdvanced?: true;
 }
 
 const configWithRole = (context: CommandContext, options: RoleOptions): Config =>
@@ -105,13 +105,12 @@ function addStoppedCommands(cluster: Command, context: CommandContext): void {
     .description(
       'begin the logs with the data of this core after the brokers lost theirs; all cores must have stopped following',
     )
-    .option('--without-others', 'cores that do not run are lost, or have no more than this one')
+    .option('--most-advanced', 'no other core has a higher epoch, or in it a higher position')
     .addOption(roleOption())
     .option(...configOption)
     .action(async (options: ReseedOptions) => {
       const { reseedText } = await import('./stopped.ts');
       const config = configWithRole(context, options);
-      const others = options.withoutOthers === true ? 'any' : 'asked';
-      context.result(await reseedText(config, context, others));
+      context.result(await reseedText(config, context, options.mostAdvanced === true));
     });
 }

@@ -2,7 +2,7 @@
 import { type Config, ConfigError } from '../../config.ts';
 import { adopt } from '../../node/stopped/adopt.ts';
 import { join, type JoinOptions } from '../../node/stopped/join.ts';
-import { reseed, type ReseedOptions } from '../../node/stopped/reseed.ts';
+import { reseed } from '../../node/stopped/reseed.ts';
 import type { Process } from '../command.ts';
 
 /** @throws ConfigError, NodeError, DataFolderError: the message is for the operator */
@@ -20,10 +20,10 @@ export async function adoptText(config: Config, { progress: say }: Process): Pro
 export async function reseedText(
   config: Config,
   { progress: say }: Process,
-  others: ReseedOptions['others'],
+  isMostAdvanced: boolean,
 ): Promise<string> {
   assertCore(config, 'reseed');
-  const { node, epoch, others: names } = await reseed({ config, say, others });
+  const { node, epoch, others: names } = await reseed({ config, say, isMostAdvanced });
   const start = `The logs begin with the data of ${node}, in epoch ${epoch}. Start it: it leads.`;
   if (names.length === 0) return start;
   return `${start}\nThen, on each of the other cores (${names.join(', ')}): stop it, \`quietzone cluster join\`, and start it`;

@@ -37,17 +37,6 @@ export interface ClusterStatus {
   readonly nodes: readonly NodeStatus[];
 }
 
-export const isStatus = (value: unknown): value is ClusterStatus =>
-  typeof value === 'object' &&
-  value !== null &&
-  'epoch' in value &&
-  'position' in value &&
-  'problem' in value &&
-  'nodes' in value &&
-  typeof value.epoch === 'number' &&
-  typeof value.position === 'number' &&
-  Array.isArray(value.nodes);
-
 export interface StatusSources {
   readonly self: Leader;
   readonly isLeading: boolean;

@@ -8,7 +8,7 @@
  */
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
-import type { NodeStatus } from '../../cluster/control/cluster-status.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 import { lastIn } from '../../cluster/log-beginning.ts';
 import { streamOf } from '../../cluster/nats/log-streams.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
@@ -18,16 +18,18 @@ import {
   nodeFileName,
   readNodeFile,
 } from '../../cluster/nodes/node-file.ts';
+import { marksSubject, readMark } from '../../cluster/scans/scan-messages.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { syncFolder } from '../../engine/small-files.ts';
 import { isLockName, withFolderLock } from '../../engine/takeover/folder-lock.ts';
 import { journalEnd, journalFolder } from '../../scans/journal/segments.ts';
 import { systemClock } from '../../system-clock.ts';
 import type { NodeContext } from '../context.ts';
-import { askStatus, watchCores } from './running-cores.ts';
 import { type StoppedNodeOptions, withBrokers } from './stopped-node.ts';
 
 const setAside = '.set-aside-';
+/** Each core that runs reports every second what it has counted. */
+const marksMs = 2_500;
 
 export interface JoinOptions extends StoppedNodeOptions {
   /** `kept`: refused while only this machine has scans. */
@@ -66,33 +68,24 @@ async function assertCluster({ connection }: NodeContext): Promise<void> {
 /** @throws NodeError where only this machine may have some of its scans */
 async function assertCounted(
   { journalRoot }: DataFolder,
-  { name, journals, run }: NodeIdentity,
-  context: NodeContext,
+  { name, journals }: NodeIdentity,
+  { connection }: NodeContext,
 ): Promise<void> {
-  const seen = await nodesSeen(context);
-  const node = seen.find((one) => one.name === name && one.run === run);
-  const missing = journals.filter((journal) => {
-    const counted = node?.marks.find((mark) => mark.journal === journal)?.counted ?? 0;
-    return journalEnd(journalFolder(journalRoot, journal)) > counted;
+  const counted = new Map<number, number>();
+  const end = connection.subscribe(marksSubject, (body) => {
+    for (const [journal, position] of readMark(body)?.counted ?? []) {
+      counted.set(journal, Math.max(position, counted.get(journal) ?? 0));
+    }
   });
+  await pause(marksMs);
+  end();
+  const missing = journals.filter(
+    (journal) => journalEnd(journalFolder(journalRoot, journal)) > (counted.get(journal) ?? 0),
+  );
   if (missing.length === 0) return;
   throw new NodeError(
-    `Cannot join the cluster again: the journals ${missing.join(', ')} of ${name} have scans that not enough other cores have counted. ` +
+    `Cannot join the cluster again: the journals ${missing.join(', ')} of ${name} have scans that no core that runs has counted. ` +
       'Start it as it is, until `quietzone cluster status` on another core shows all as counted; or give them up with --discard-scans',
-  );
-}
-
-/** As a core that runs knows them. @throws NodeError */
-async function nodesSeen(context: NodeContext): Promise<readonly NodeStatus[]> {
-  for (const core of await watchCores(context)) {
-    try {
-      return (await askStatus(context.config, core)).nodes;
-    } catch {
-      // The next one.
-    }
-  }
-  throw new NodeError(
-    'Cannot join the cluster again: no running core says what it has counted; start one, or use --discard-scans',
   );
 }
 
