@@ -2,11 +2,9 @@
  * What `quietzone doctor` sees of the brokers: every address for itself and side by side, within a few seconds. It stores
  * and changes nothing.
  */
-import type { ClusterInfo, StreamConfig } from '@nats-io/jetstream';
 import type { Clock } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import {
-  apiMs,
   type Dial,
   dialsOf,
   findFault,
@@ -15,7 +13,7 @@ import {
   type Session,
   UnreachedError,
 } from './nats-connection.ts';
-import { faultsOf, hasMajority } from './nats-stream.ts';
+import { faultsOf, hasMajority, unlessMissing } from './nats-stream.ts';
 
 /** An address of `cluster.nats`. */
 export interface BrokerSeen {
@@ -79,7 +77,7 @@ export async function inspectBrokers(options: InspectionOptions): Promise<Broker
     if (session === undefined) return none;
     if (options.streams.length === 0)
       return { ...none, forbidden: await tryRights(session, options) };
-    const jetStreamFault = await jetStreamFaultOf(session);
+    const jetStreamFault = await findFault(session, 'core');
     if (jetStreamFault !== undefined) return { ...none, jetStreamFault };
     const found = await Promise.all(options.streams.map((one) => seeStream(session, one, options)));
     const clock = found.map((one) => one.clock).find((one) => one !== undefined);
@@ -114,56 +112,32 @@ async function see(
   }
 }
 
-async function jetStreamFaultOf(session: Session): Promise<string | undefined> {
-  const fault = await findFault(session);
-  if (fault !== undefined) return fault;
-  // What an edge may be refused, a core needs.
-  return await session.manager.getAccountInfo().then(
-    () => undefined,
-    (error: unknown) =>
-      isForbidden(error)
-        ? `Cannot use NATS at ${session.client.getServer()}: this user may not use JetStream`
-        : messageOf(error),
-  );
-}
-
-interface StreamAnswer {
-  readonly error?: { readonly code?: number; readonly description?: string };
-  readonly config?: StreamConfig;
-  readonly cluster?: ClusterInfo;
-  readonly ts?: string;
-}
-
 async function seeStream(
-  { client }: Session,
+  { manager }: Session,
   { stream, subject }: StreamWanted,
   { clock, replicas }: InspectionOptions,
 ): Promise<{ readonly seen: StreamSeen; readonly clock?: BrokersSeen['clock'] }> {
   const seen = { name: stream, replicas: undefined, faults: [], late: [] };
-  let answer: StreamAnswer;
   const sentMs = clock.now();
   try {
-    const message = await client.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: apiMs });
-    answer = message.json<StreamAnswer>();
+    const info = await unlessMissing(() => manager.streams.info(stream));
+    if (info === undefined) return { seen };
+    const withinMs = (clock.now() - sentMs) / 2;
+    const { config, cluster } = info;
+    const faults = faultsOf(config, subject, replicas);
+    if (!hasMajority(cluster)) faults.push('most of its copies do not answer, expected a majority');
+    const late = (cluster?.replicas ?? [])
+      .filter(({ offline, current }) => offline || !current)
+      .map(({ name, offline, lag }) =>
+        offline ? `${name} is offline` : `${name} is ${lag ?? 0} entries behind`,
+      );
+    return {
+      seen: { name: stream, replicas: config.num_replicas, faults, late },
+      clock: { aheadMs: Date.parse(info.ts ?? '') - sentMs - withinMs, withinMs },
+    };
   } catch (error) {
     return { seen: { ...seen, faults: [`it has no leader that answers (${messageOf(error)})`] } };
   }
-  const receivedMs = clock.now();
-  const { error, config, cluster } = answer;
-  if (error?.code === 404) return { seen };
-  if (config === undefined) return { seen: { ...seen, faults: [error?.description ?? 'unknown'] } };
-  const faults = faultsOf(config, subject, replicas);
-  if (!hasMajority(cluster)) faults.push('most of its copies do not answer, expected a majority');
-  const late = (cluster?.replicas ?? [])
-    .filter(({ offline, current }) => offline || !current)
-    .map(({ name, offline, lag }) =>
-      offline ? `${name} is offline` : `${name} is ${lag ?? 0} entries behind`,
-    );
-  const brokerMs = Date.parse(answer.ts ?? '');
-  const found = { seen: { name: stream, replicas: config.num_replicas, faults, late } };
-  if (Number.isNaN(brokerMs)) return found;
-  const withinMs = (receivedMs - sentMs) / 2;
-  return { ...found, clock: { aheadMs: brokerMs - sentMs - withinMs, withinMs } };
 }
 
 /** No stream has this name: it refuses the message, and stores nothing. */

@@ -259,13 +259,24 @@ function dialServers(options: NatsOptions, { servers, hosts, user, tls }: Server
   };
 }
 
-/** Why JetStream cannot be used; undefined where it can. */
-export async function findFault({ client, manager }: Session): Promise<string | undefined> {
+/**
+ * Why JetStream cannot be used; undefined where it can.
+ * @param role an edge may use its streams without being allowed to ask about the account
+ */
+export async function findFault(
+  { client, manager }: Session,
+  role: 'core' | 'any' = 'any',
+): Promise<string | undefined> {
+  const server = client.getServer();
   try {
     await manager.getAccountInfo();
     return undefined;
   } catch (error) {
-    return isForbidden(error) ? undefined : jetStreamFault(client.getServer(), error);
+    if (isForbidden(error) && role === 'any') return undefined;
+    if (isForbidden(error)) return `Cannot use NATS at ${server}: this user may not use JetStream`;
+    return nameOf(error) === 'JetStreamNotEnabled'
+      ? `Cannot use NATS at ${server}: JetStream is off for this account, expected it on`
+      : `Cannot use NATS at ${server}: JetStream does not answer (${messageOf(error)}), expected a majority of its servers up`;
   }
 }
 
@@ -329,14 +340,6 @@ function dialFault(hosts: string, cause: unknown): Error {
   return new UnreachedError(`Cannot reach NATS at ${hosts}: ${messageOf(cause)}`, { cause });
 }
 
-function jetStreamFault(server: string, error: unknown): string {
-  if (nameOf(error) === 'JetStreamNotEnabled') {
-    return `Cannot use NATS at ${server}: JetStream is off for this account, expected it on`;
-  }
-  return `Cannot use NATS at ${server}: JetStream does not answer (${messageOf(error)}), expected a majority of its servers up`;
-}
-
-/** An edge may use its streams without being allowed to ask about the account. */
 export const isForbidden = (error: unknown): boolean =>
   nameOf(error) === 'PermissionViolationError' ||
   (error instanceof Error && nameOf(error.cause) === 'PermissionViolationError');

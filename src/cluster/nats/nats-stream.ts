@@ -114,18 +114,15 @@ export async function deleteStream(connection: NatsConnection, stream: string): 
   await unlessMissing(async () => manager.streams.delete(stream));
 }
 
-async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
+/** Undefined where the brokers answer that there is no such stream. */
+export async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (error instanceof Error && error.name === 'StreamNotFoundError') return undefined;
     throw error;
   }
 }
-
-/** Of the brokers: there is no such stream. */
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'StreamNotFoundError';
 
 /** Less than the 4 s after which another leader may be elected, more than the second between heartbeats. */
 const seenNs = 3_000_000_000;
