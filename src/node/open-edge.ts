@@ -80,7 +80,7 @@ export async function openEdge(options: EdgeOptions, closers: Closers): Promise<
   });
   closers.push(() => replica.close());
   const metrics = createMetrics(log);
-  const parts = { threads, replica, writer, links, management, clock, upkeep };
+  const parts = { threads, replica, writer, links, management, upkeep };
   registerEdgeMetrics(metrics, parts);
   const health = meteredHealth(metrics, base, [...edgeChecks(parts), ...checks]);
   const handler = healthAlone(health, `${config.api.publicUrl}/docs`);

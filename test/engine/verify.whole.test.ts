@@ -197,13 +197,6 @@ describe('what must agree', () => {
     expect(found).toHaveLength(3 + codes - 15);
   });
 
-  it('numbers that were given out, and those in use', async () => {
-    await change(({ meta }) => meta.put('next:code', 5));
-    expect(findingsOf(await verifyFolder(folder))).toEqual([
-      `management.mdb: code number ${codes} is in use, but the sequence is at 4`,
-    ]);
-  });
-
   it('a total and its months and days', async () => {
     const store = openScanStore(folder.scansFile);
     store.environment.transactionSync(() => {

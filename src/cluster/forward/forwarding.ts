@@ -140,14 +140,15 @@ export class ForwardingHandler implements Handler {
     try {
       this.#dispatch(request, origin, answer);
       const reply = await replyOf(request, await answer.head, answer);
-      if (isEndless(reply)) this.#stream(answer, origin);
+      if (isEndless(reply)) this.#stream(answer, unwatch);
+      else unwatch();
       return reply;
     } catch (error) {
+      unwatch();
       answer.leave();
       const next = this.#origin;
       const mayGoOn = error instanceof LeaderChangedError && isRead(request) && !hasBody(request);
       if (mayGoOn && next !== undefined && !request.aborted) {
-        unwatch();
         return await this.#forward(request, next);
       }
       const failure = failureOf(error, answer, request);
@@ -156,14 +157,11 @@ export class ForwardingHandler implements Handler {
       if (failure.code === 'outcome_unknown') this.#options.log.warn(entry, 'forwarding failed');
       else this.#options.log.debug(entry, 'forwarding failed');
       return this.refuse(request, failure);
-    } finally {
-      unwatch();
     }
   }
 
   /** A client of live events reconnects by itself: a lost leader ends them without a fault. */
-  #stream(answer: LeaderAnswer, origin: string): void {
-    const unwatch = this.#watch(origin, () => answer.leave());
+  #stream(answer: LeaderAnswer, unwatch: () => void): void {
     this.#streams.add(answer);
     answer.endQuietly(() => {
       unwatch();

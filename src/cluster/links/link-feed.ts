@@ -22,7 +22,6 @@ import { linkChangesOf } from '../../store/management/link-changes.ts';
 import { readLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
 import { pagesChangedAfter } from '../../store/management/pages.ts';
-import { LimitedTotals, type Totals } from './limited-totals.ts';
 import {
   blocksEnd,
   codesShown,
@@ -45,6 +44,12 @@ const pagesBytesMax = 262_144;
 /** At least as many as there are codes in the blocks of a part: with the last part the edge has all of them. */
 const totalsMax = 16_384;
 const partBlocksMax = 1_024;
+
+/** The list of changed totals may have so many codes more than twice once. */
+const repeatedMax = 10_000;
+const microseconds = 1_000;
+
+type Totals = Iterable<readonly [codeNo: CodeNo, scans: number]>;
 
 export interface LinkFeedOptions {
   readonly store: Management;
@@ -88,7 +93,7 @@ export class LinkFeed {
   constructor(options: LinkFeedOptions) {
     const { store } = options;
     this.#options = options;
-    this.#totals = new LimitedTotals(options.limitedTotals, options.clock, beatMs);
+    this.#totals = new LimitedTotals(options);
     this.#last = store.last('link');
     this.#unlisten = store.environment.committed.listen(() => this.#refresh());
   }
@@ -260,4 +265,46 @@ const known = (blocks: ReadonlyMap<number, Uint8Array | undefined>): LinkPiece['
 function countIn(parameters: URLSearchParams, name: string): number | undefined {
   const text = parameters.get(name) ?? '';
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/**
+ * The counted scans of limited codes, for many edges: read from time to time. A code is listed again when its scans have
+ * changed; an edge asks for what is listed since its last question.
+ */
+class LimitedTotals {
+  readonly #options: Pick<LinkFeedOptions, 'limitedTotals' | 'clock'>;
+  #totals: ReadonlyMap<CodeNo, number> = new Map();
+  /** The newest is the last. */
+  #listed: CodeNo[] = [];
+  /** Number of the first one. Above all numbers of an earlier list on this machine. */
+  #first: number;
+  #readMs = -Infinity;
+
+  constructor(options: Pick<LinkFeedOptions, 'limitedTotals' | 'clock'>) {
+    this.#options = options;
+    this.#first = Math.floor(options.clock.monotonicMs() * microseconds);
+  }
+
+  /** @param from the caller's last `totalsNext`; of another list = all @returns some of what it lacks */
+  since(from: number, max: number): Pick<LinkPiece, 'totalsNext' | 'totals'> {
+    if (this.#options.clock.monotonicMs() - this.#readMs >= beatMs) this.#readAll();
+    const end = this.#first + this.#listed.length;
+    const start = from >= this.#first && from <= end ? from - this.#first : 0;
+    const codes = new Set(this.#listed.slice(start, start + max));
+    return {
+      totalsNext: Math.min(this.#first + start + max, end),
+      totals: Array.from(codes, (no) => [no, this.#totals.get(no) ?? 0] as const),
+    };
+  }
+
+  #readAll(): void {
+    const { limitedTotals, clock } = this.#options;
+    this.#readMs = clock.monotonicMs();
+    const totals = new Map(limitedTotals());
+    for (const [no, scans] of totals) if (this.#totals.get(no) !== scans) this.#listed.push(no);
+    this.#totals = totals;
+    if (this.#listed.length <= 2 * totals.size + repeatedMax) return;
+    this.#first += this.#listed.length;
+    this.#listed = [...totals.keys()];
+  }
 }

@@ -81,7 +81,7 @@ export class LinkReplica {
   /** The core's last change, as it has answered. */
   #coreNumber = 0;
   /** When a current core last answered, by the monotonic clock. */
-  lastContactMs: number | undefined;
+  #lastContactMs: number | undefined;
   #rotation: number;
   /** Why the last question got no answer; undefined while links come. */
   fault: string | undefined;
@@ -98,9 +98,14 @@ export class LinkReplica {
     return Math.max(0, this.#coreNumber - this.number);
   }
 
+  /** Since a current core last answered; null = never. */
+  get contactSeconds(): number | null {
+    if (this.#lastContactMs === undefined) return null;
+    return (this.#options.clock.monotonicMs() - this.#lastContactMs) / 1_000;
+  }
+
   get isFresh(): boolean {
-    const sinceMs = this.#options.clock.monotonicMs() - (this.lastContactMs ?? -Infinity);
-    return sinceMs <= silentMsMax;
+    return (this.contactSeconds ?? Infinity) * 1_000 <= silentMsMax;
   }
 
   /** Fills the link table if there are links on the disk, and asks for links from here on. */
@@ -165,7 +170,7 @@ export class LinkReplica {
     await this.#apply(piece);
     this.#coreNumber = piece.last;
     if (piece.isCurrent) {
-      this.lastContactMs = clock.monotonicMs();
+      this.#lastContactMs = clock.monotonicMs();
       if (this.fault !== undefined) log.info({ core }, 'following links resumed');
       this.fault = undefined;
     } else if (!isOfLink(piece) && !this.isFresh) {

@@ -1,15 +1,12 @@
 /**
- * Compares data that must agree: links and codes, sequences and the numbers in use, totals and their parts.
+ * Compares data that must agree: links and codes, totals and their parts.
  *
  * While a service runs, the two sides are read at different moments, so a difference is read again in one snapshot.
  * Damaged records are skipped: verify.ts reports them.
  */
-import { basename } from 'node:path';
 import type { QrCodeRecord } from '../../model/code.ts';
-import { readOr } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import { Summaries } from '../../scans/summaries.ts';
-import type { Table } from '../../store/environment.ts';
 import { unpackCode } from '../../store/management/code-codec.ts';
 import {
   linkBlockOf,
@@ -20,7 +17,6 @@ import {
 import { linkOf } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
 import { type ScanStore, workspaceOfCounter } from '../../store/scans/scans.ts';
-import { newestNumber } from '../../store/sequence-search.ts';
 import { type Findings, type Pause, restoreRemedy } from './findings.ts';
 
 const sliceMax = 2_000;
@@ -107,25 +103,6 @@ const isSameProgram = (one: Uint8Array | undefined, other: Uint8Array | undefine
   one === undefined || other === undefined ? one === other : Buffer.compare(one, other) === 0;
 
 const spanEnd = 0xffff;
-/** For a damaged sequence, which is reported as a damaged record. */
-const unknown = Infinity;
-
-/** A number that is used twice would join the data of two things. */
-export function verifySequence(
-  findings: Findings,
-  { environment }: Pick<Management | ScanStore, 'environment'>,
-  name: string,
-  table: Pick<Table<number, unknown>, 'keys'>,
-  lastOf: () => number,
-): void {
-  const used = newestNumber(table);
-  environment.refresh();
-  const last = readOr(lastOf, unknown);
-  if (used <= last) return;
-  const text = `${name} number ${used} is in use, but the sequence is at ${last}`;
-  findings.add(basename(environment.path), 'numbers', text, restoreRemedy);
-}
-
 /** @param isLive false for deleted codes: their numbers are removed in steps */
 export async function verifyTotals(
   store: ScanStore,

@@ -2,7 +2,7 @@
  * `quietzone verify`: reads all data and reports faults. A service may run.
  *
  *   each store: pages of a snapshot -> every record by its checksum
- *     -> links against codes, sequences against numbers in use, totals against their parts
+ *     -> links against codes, totals against their parts
  *   journals of scans, results of attempts
  *
  * It changes nothing, and opens no store with a damaged page: LMDB could end the process. Memory: a byte for each page.
@@ -29,7 +29,6 @@ import { type EnvironmentVersion, storedVersion } from '../../store/open-environ
 import {
   highestWatermark,
   lowestWatermarks,
-  newestSequence,
   openScanStore,
   type ScanStore,
   scansVersion,
@@ -39,7 +38,7 @@ import { bytesOf } from '../data-files.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { remedyFor } from '../installation/folder-faults.ts';
 import { inspectFolder } from '../installation/installation.ts';
-import { verifyLinks, verifySequence, verifyTotals } from './agreement.ts';
+import { verifyLinks, verifyTotals } from './agreement.ts';
 import { type Finding, Findings, type Pause, restoreRemedy } from './findings.ts';
 
 const pieceBytes = 1_048_576;
@@ -128,16 +127,7 @@ class Verifier {
       const management = await this.#open(managementFile, managementVersion, openManagement);
       const scans = await this.#open(scansFile, scansVersion, openScanStore);
       await this.#open(deliveryFile, deliveryVersion, openDeliveryTables);
-      if (management !== undefined) {
-        await verifyLinks(management, findings, this.#pause);
-        for (const [name, table] of [
-          ['workspace', management.workspaces],
-          ['code', management.codes],
-          ['event', management.events],
-        ] as const) {
-          verifySequence(findings, management, name, table, () => management.last(name));
-        }
-      }
+      if (management !== undefined) await verifyLinks(management, findings, this.#pause);
       if (scans !== undefined) await this.#verifyScans(scans, management);
     } finally {
       await closeAll(this.#closers);
@@ -155,7 +145,6 @@ class Verifier {
     scans: ScanStore,
     management: ReturnType<typeof openManagement> | undefined,
   ): Promise<void> {
-    verifySequence(this.#findings, scans, 'block', scans.blocks, () => newestSequence(scans));
     const isLive = (codeNo: number): boolean => {
       management?.environment.refresh();
       const code = management?.codes.get(codeNo, () => undefined);

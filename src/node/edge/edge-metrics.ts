@@ -3,7 +3,6 @@ import type { LinkReplica } from '../../cluster/links/link-replica.ts';
 import type { LinkLoader } from '../../codes/links/link-loader.ts';
 import { registerLinkTable, registerRedirects } from '../../engine/engine-metrics.ts';
 import type { LinkWriter } from '../../links/writer.ts';
-import type { Clock } from '../../model/clock.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -17,7 +16,6 @@ export interface EdgeParts {
   readonly writer: LinkWriter;
   readonly links: Pick<LinkLoader, 'pendingCount' | 'damagedCount'>;
   readonly management: Management;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly upkeep: Pick<Upkeep, 'staleRedirects'>;
 }
 
@@ -49,7 +47,7 @@ export function edgeChecks({ threads, replica, links, management }: EdgeParts): 
 }
 
 export function registerEdgeMetrics(metrics: Metrics, parts: EdgeParts): void {
-  const { threads, replica, writer, links, clock, upkeep } = parts;
+  const { threads, replica, writer, links, upkeep } = parts;
   registerRedirects(metrics, threads.redirects);
   registerNode(metrics, { role: () => 'edge', linksBehind: () => replica.behind, upkeep });
   registerLinkTable(metrics, writer, () => links.damagedCount);
@@ -57,9 +55,6 @@ export function registerEdgeMetrics(metrics: Metrics, parts: EdgeParts): void {
     'quietzone_cluster_contact_seconds',
     'Since a core that follows the cluster was last in contact with this edge; -1 = never',
     [],
-    () => {
-      const { lastContactMs } = replica;
-      return lastContactMs === undefined ? -1 : (clock.monotonicMs() - lastContactMs) / 1_000;
-    },
+    () => replica.contactSeconds ?? -1,
   );
 }

@@ -17,18 +17,16 @@ export interface EdgeStatus {
 
 export function edgeStatusOf(
   node: string,
-  { replica, writer, clock }: Pick<EdgeParts, 'replica' | 'writer' | 'clock'>,
+  { replica, writer }: Pick<EdgeParts, 'replica' | 'writer'>,
   { ready, checks }: HealthReport,
 ): EdgeStatus {
-  const { lastContactMs } = replica;
   return {
     node,
     role: 'edge',
     isReady: ready,
     links: writer.count,
     linksBehind: replica.behind,
-    contactSeconds:
-      lastContactMs === undefined ? null : (clock.monotonicMs() - lastContactMs) / 1_000,
+    contactSeconds: replica.contactSeconds,
     problems: checks.flatMap(({ ok, detail }) => (ok ? [] : [detail])),
   };
 }
