@@ -171,11 +171,16 @@ function faultsOfStreams(fixture: Fixture): void {
     await expect.poll(() => seen).toEqual([1, 2, fault]);
   });
 
-  test('errors name a stream that is missing, was deleted, or has the subject of another', async () => {
+  test('an entry has the time of a broker; errors name a stream that is missing, was deleted, or has the subject of another', async () => {
     await fixture.open();
     const { connection, log, stream, subject } = fixture;
     const { manager } = await fixture.session();
     const misled = new NatsLog({ connection, stream: 'OTHER', subject: subject });
+    const beforeMs = Date.now();
+    const appended = await log.append(bytes('timed'));
+    // The time by which entries are pruned.
+    expect(Math.abs((await log.timeOf(appended))! - beforeMs)).toBeLessThan(2_000);
+    expect(await log.timeOf(appended + 1)).toBeUndefined();
     await expect(misled.append(bytes('x'))).rejects.toThrow(
       `Cannot append to OTHER: stream ${stream} took the entry`,
     );

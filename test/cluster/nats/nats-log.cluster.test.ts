@@ -36,7 +36,6 @@ function contractOn(server: NatsServer, subjects: 'one subject' | 'a subject for
 
   orderedLogContract({
     name: `NATS ${server.version}, ${subjects}`,
-    faults: 'none',
     start,
     end: async () => {
       await Promise.all(connections.map((connection) => connection.close()));

@@ -1,18 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
 import {
   LogPruning,
   type LogPruningOptions,
   type TimedLog,
 } from '../../../src/cluster/log/log-pruning.ts';
-import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
-import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
-import { scanStream, scanSubject, scanSubjects } from '../../../src/cluster/scans/scan-messages.ts';
-import { openNats, startBrokers } from '../nats/brokers.ts';
-import { notRun } from '../nats/not-run.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 
 const dayMs = 86_400_000;
@@ -174,41 +165,3 @@ describe('a log that is replayed', () => {
     expect([own.isLeader, own.pruning.fault]).toEqual([false, undefined]);
   });
 });
-
-const found = await findNatsServer();
-if ('missing' in found) {
-  notRun('pruning of a log', found);
-} else {
-  it('prunes by the time that the brokers have of each entry', async () => {
-    await prunesByTime(found);
-  });
-}
-
-async function prunesByTime(server: NatsServer): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'qz-pruning-'));
-  const brokers = await startBrokers({ count: 1, folder, server });
-  const connection = await openNats({ servers: brokers.urls, nodeName: 'a' });
-  try {
-    await ensureStream(connection, { stream: scanStream, subject: scanSubjects, replicas: 1 });
-    const log = new NatsLog({ connection, stream: scanStream, subject: scanSubject('a') });
-    const before = Date.now();
-    for (let entry = 0; entry < 5; entry++) await log.append(Uint8Array.of(entry));
-    const time = await log.timeOf(5);
-    expect(time).toBeGreaterThanOrEqual(before - 1);
-    expect(time).toBeLessThanOrEqual(Date.now() + 1);
-    expect(await log.timeOf(6)).toBeUndefined();
-    const own = new Fixture(log);
-    own.saved.set('a', 5).set('b', 2);
-    own.nowMs = Date.now();
-    await own.rounds(1);
-    await expect.poll(() => log.bounds()).toEqual({ first: 3, last: 5 });
-    own.nowMs += 8 * dayMs;
-    await own.rounds(1);
-    await expect.poll(() => log.bounds()).toEqual({ first: 6, last: 5 });
-    own.pruning.stop();
-  } finally {
-    await connection.close();
-    await brokers.close();
-    rmSync(folder, { recursive: true });
-  }
-}
