@@ -65,7 +65,6 @@ async function withUsers(server: NatsServer, work: (users: Users) => Promise<voi
     const edge = await open('edge-1', environment.NATS_EDGE_1_PASSWORD, '_INBOX.edge-1');
     const manager = await jetstreamManager(core);
     for (const [name, subject] of streams) await manager.streams.add({ name, subjects: [subject] });
-    await manager.streams.add({ name: 'OBJ_quietzone', subjects: ['$O.quietzone.>'] });
     await work({ url: brokers.urls[0]!, core, edge, manager });
   } finally {
     await Promise.all(connections.map((connection) => connection.close()));
@@ -78,7 +77,6 @@ async function withUsers(server: NatsServer, work: (users: Users) => Promise<voi
 async function workTogether({ url, core, edge }: Users): Promise<void> {
   const log = jetstream(core);
   expect((await log.publish('qz.core', 'entry')).seq).toBe(1);
-  expect((await log.publish('$O.quietzone.C.x', 'chunk')).stream).toBe('OBJ_quietzone');
   const consumer = await log.consumers.get('CORE');
   expect((await consumer.next())?.string()).toBe('entry');
 
@@ -166,7 +164,6 @@ async function isKeptOut({ url, core, edge, manager }: Users): Promise<void> {
     ['qz.edge.edge-2.beat'],
     ['qz.edge.edge-2.join'],
     ['qz.ask.edge-2.rewind'],
-    ['$O.quietzone.C.x'],
     ['$JS.API.INFO'],
     ['$JS.API.STREAM.INFO.CORE'],
     ['$JS.API.STREAM.INFO.SCANS'],
