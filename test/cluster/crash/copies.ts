@@ -99,7 +99,7 @@ function recordsOf(file: StoredBytes): ReadonlyMap<string, string> {
 type Totals = ReadonlyMap<number, number>;
 
 /** Scans of people, by the number of the code. */
-export async function countedIn(dataDir: string): Promise<Totals> {
+async function countedIn(dataDir: string): Promise<Totals> {
   return await withStores(dataDir, ({ management, queries }) => {
     const totals = new Map<number, number>();
     for (const { key } of management.codes.range({})) {
@@ -110,10 +110,7 @@ export async function countedIn(dataDir: string): Promise<Totals> {
 }
 
 /** Codes that are not counted alike. */
-export function unequal(
-  cores: ReadonlyArray<{ readonly name: string }>,
-  totals: readonly Totals[],
-): string[] {
+function unequal(cores: readonly Copy[], totals: readonly Totals[]): string[] {
   const [first, ...others] = totals;
   return others.flatMap((other, at) => {
     const codes = [...new Set([...first!.keys(), ...other.keys()])];
