@@ -1,7 +1,11 @@
 /** A core's data folder, and servers that give copies of it as the API's port does. */
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { CopySender } from '../../../src/cluster/copy/copy-sender.ts';
 import { ClusterKeys } from '../../../src/cluster/nodes/cluster-keys.ts';
 import { publishSecrets } from '../../../src/cluster/nodes/secrets.ts';
@@ -73,7 +77,6 @@ export async function finishStart(folder: DataFolder): Promise<readonly object[]
 
 export interface Giver {
   readonly url: string;
-  readonly copies: CopySender;
   readonly close: () => Promise<void>;
 }
 
@@ -82,46 +85,34 @@ export async function startGiver(
   stopped: () => string | undefined = () => undefined,
 ): Promise<Giver> {
   const copies = new CopySender({ folder, cluster: () => clusterId, stopped, log: silent });
-  const server = createServer((_request, response) => {
-    void answer(copies, response).catch(() => response.destroy());
+  const { url, close } = await serve(async (response) => {
+    try {
+      const body = copies.reply().body as AsyncIterable<Uint8Array>;
+      await pipeline(Readable.from(body, { objectMode: false }), response);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      response.statusCode = 503;
+      response.end(JSON.stringify({ detail: error.message }));
+    }
   });
-  const port = await listening(server);
-  const close = async (): Promise<void> => {
-    await closed(server);
+  const closed = async (): Promise<void> => {
+    await close();
     await copies.close();
   };
-  return { url: `http://127.0.0.1:${port}`, copies, close };
+  return { url, close: closed };
 }
 
-async function answer(copies: CopySender, response: ServerResponse): Promise<void> {
-  let body: unknown;
-  try {
-    ({ body } = copies.reply());
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    response.statusCode = 503;
-    response.end(JSON.stringify({ detail: error.message }));
-    return;
-  }
-  if (typeof body !== 'object' || body === null || !(Symbol.asyncIterator in body)) return;
-  const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-  response.on('close', () => void iterator.return?.());
-  for await (const piece of { [Symbol.asyncIterator]: () => iterator }) {
-    if (!response.write(piece)) await new Promise((resolve) => response.once('drain', resolve));
-  }
-  response.end();
-}
-
-async function listening(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
-
-async function closed(server: Server): Promise<void> {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
+async function serve(answer: (response: ServerResponse) => Promise<void>): Promise<Giver> {
+  const server = createServer((_request, response) => {
+    answer(response).catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await server[Symbol.asyncDispose]();
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
 /** What a giver gives: the marker, what is before it, and what is after it. */
@@ -133,22 +124,16 @@ export async function record(url: string): Promise<readonly Buffer[]> {
 }
 
 /** Gives what was recorded, and makes no copy for it. @param change of a piece; undefined = the connection ends there */
-export async function startRecorded(
+export const startRecorded = (
   pieces: readonly Buffer[],
   change: (piece: Buffer) => Buffer | undefined = (piece) => piece,
-): Promise<Pick<Giver, 'url' | 'close'>> {
-  const server = createServer((_request, response) => {
+): Promise<Giver> =>
+  serve(async (response) => {
     for (const piece of pieces) {
       const sent = change(piece);
       // Not before what precedes it has gone.
-      if (sent === undefined) {
-        response.write('', () => response.destroy());
-        return;
-      }
+      if (sent === undefined) return void response.write('', () => response.destroy());
       response.write(sent);
     }
     response.end();
   });
-  const port = await listening(server);
-  return { url: `http://127.0.0.1:${port}`, close: () => closed(server) };
-}

@@ -45,7 +45,7 @@ let parent: string;
 let source: DataFolder;
 let pieces: readonly Buffer[];
 let folders = 0;
-const givers: Array<Pick<Giver, 'close'>> = [];
+const givers: Giver[] = [];
 
 beforeAll(async () => {
   parent = mkdtempSync(join(memoryDisk, 'quietzone-copy-'));
@@ -57,18 +57,16 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(parent, { recursive: true }));
 
-async function give(...of: Parameters<typeof startGiver>): Promise<string> {
-  const giver = await startGiver(...of);
+async function opened(starting: Promise<Giver>): Promise<string> {
+  const giver = await starting;
   givers.push(giver);
   return giver.url;
 }
+const give = (...of: Parameters<typeof startGiver>): Promise<string> => opened(startGiver(...of));
 
 /** Of `source`, whose copy is made once. */
-async function giveRecorded(change?: Parameters<typeof startRecorded>[1]): Promise<string> {
-  const giver = await startRecorded(pieces, change);
-  givers.push(giver);
-  return giver.url;
-}
+const giveRecorded = (change?: Parameters<typeof startRecorded>[1]): Promise<string> =>
+  opened(startRecorded(pieces, change));
 
 async function copy(folder: DataFolder, cores: readonly string[]): Promise<void> {
   await beginCopying(folder);
