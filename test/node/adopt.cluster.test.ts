@@ -5,7 +5,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Brokers } from '../../config/demo/brokers.ts';
 import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
 import { logStream } from '../../src/cluster/nats/log-streams.ts';
@@ -64,7 +64,9 @@ async function begin(server: NatsServer): Promise<void> {
 function startAlone(): ServiceProcess {
   const [api, redirect] = [alone['QZ_API_PORT'], alone['QZ_REDIRECT_PORT']].map(Number);
   const ports = { api: api!, redirect: redirect! };
-  return new ServiceProcess({ dataDir: node.dataDir, ports, environment: alone });
+  const service = new ServiceProcess({ dataDir: node.dataDir, ports, environment: alone });
+  onTestFinished(() => service.kill());
+  return service;
 }
 
 async function scan(times: number): Promise<void> {
