@@ -9,12 +9,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { beginLog, deleteLog, isFollowed, lastIn } from '../../cluster/log-beginning.ts';
+import type { LogPosition } from '../../cluster/log/applier.ts';
 import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
 import { type LogName, logNames, streamOf } from '../../cluster/nats/log-streams.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import { checkNodeFile, readNodeFile } from '../../cluster/nodes/node-file.ts';
 import { openDataFolder } from '../../engine/data-folder.ts';
-import type { StoreEnvironment } from '../../store/environment.ts';
 import type { NodeContext } from '../context.ts';
 import {
   type StoppedNodeOptions,
@@ -51,37 +51,33 @@ export async function reseed(options: ReseedOptions): Promise<Reseeded> {
   checkNodeFile(known, { name, role });
   return await withStoppedFolder(folder, 'reseed', () =>
     withBrokers(options, 'reseed', (context) =>
-      withStores(folder, (stores) => run({ ...dataOf(stores), context, options })),
+      withStores(folder, (stores) => run(options, context, stores)),
     ),
   );
 }
 
-interface Data {
-  readonly environments: Readonly<Record<LogName, StoreEnvironment>>;
-  /** All cores that are registered. */
-  readonly cores: readonly string[];
-}
-
-const dataOf = ({ management, delivery }: Stores): Data => ({
-  environments: { core: management.environment, delivery: delivery.environment },
-  cores: [...management.cluster.nodes.range({})].flatMap(({ value }) =>
-    value.role === 'edge' || value.leftAtMs !== undefined ? [] : [value.name],
-  ),
-});
-
-interface Reseeding extends Data {
-  readonly context: NodeContext;
-  readonly options: ReseedOptions;
-}
-
-async function run(reseeding: Reseeding): Promise<Reseeded> {
-  const { environments, cores, context, options } = reseeding;
-  const { connection, config, self: leader } = context;
+async function run(
+  options: ReseedOptions,
+  { connection, config, self: leader }: NodeContext,
+  { management, delivery }: Stores,
+): Promise<Reseeded> {
   const { nodeName: node, replicas } = config.cluster;
-  const own = new EnvironmentStore(environments.core).position();
+  const environments = { core: management.environment, delivery: delivery.environment };
+  const positionOf = (name: LogName): LogPosition =>
+    new EnvironmentStore(environments[name]).position();
+  const own = positionOf('core');
   if (own.epoch === 0) throw new NodeError(`Cannot reseed: ${node} never had anything of a log`);
-  await assertLost(reseeding);
-  const others = cores.filter((name) => name !== node);
+  const followed = logNames.map((name) => isFollowed({ connection, name }, positionOf(name)));
+  if (!(await Promise.all(followed)).includes(false)) {
+    throw new NodeError(
+      'Cannot reseed: the brokers have all that this core has; start it, and it continues',
+    );
+  }
+  const others = [...management.cluster.nodes.range({})].flatMap(({ value }) =>
+    value.role === 'edge' || value.leftAtMs !== undefined || value.name === node
+      ? []
+      : [value.name],
+  );
   const extent = `the data of epoch ${own.epoch}, up to position ${own.seq}`;
   if (others.length > 0 && !options.isMostAdvanced) {
     throw new NodeError(
@@ -91,34 +87,22 @@ async function run(reseeding: Reseeding): Promise<Reseeded> {
   }
   options.say(`${node} has ${extent}`);
   options.say(`Watching for ${watchedMs / 1_000} s whether any other core leads`);
-  await assertNoneLeads(context);
+  await assertNoneLeads(connection);
   for (const name of logNames) {
     await deleteLog(connection, name);
     await beginLog({ connection, name, replicas, environment: environments[name], leader });
     options.say(`The log ${streamOf(name)} begins with the data of ${node}`);
   }
-  const { epoch } = new EnvironmentStore(environments.core).position();
-  return { node, epoch, others };
+  return { node, epoch: positionOf('core').epoch, others };
 }
 
 /** @throws NodeError where one does */
-async function assertNoneLeads({ connection }: NodeContext): Promise<void> {
+async function assertNoneLeads(connection: NodeContext['connection']): Promise<void> {
   const before = await lastIn(connection, streamOf('core'));
   await pause(watchedMs);
   if ((await lastIn(connection, streamOf('core'))) === before) return;
   throw new NodeError(
     `Cannot reseed: a core leads, as the log ${streamOf('core')} grows. ` +
       'If it leads with too little data, stop it, and try again. Otherwise this machine joins it (`quietzone cluster join`)',
-  );
-}
-
-/** @throws NodeError if this core can follow both logs */
-async function assertLost({ environments, context: { connection } }: Reseeding): Promise<void> {
-  for (const name of logNames) {
-    const position = new EnvironmentStore(environments[name]).position();
-    if (!(await isFollowed({ connection, name }, position))) return;
-  }
-  throw new NodeError(
-    'Cannot reseed: the brokers have all that this core has; start it, and it continues',
   );
 }
