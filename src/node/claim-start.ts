@@ -10,10 +10,10 @@
  * Beats of a process that has ended may arrive late. Beats of one process that arrive `lateMs` apart show that it runs.
  */
 import { beatSubject, readBeat } from '../cluster/nodes/beat-message.ts';
-import { doubleDetail, lateMs } from '../cluster/nodes/beats.ts';
+import { lateMs } from '../cluster/nodes/beats.ts';
 import { joinCluster, type JoiningOptions } from '../cluster/nodes/join.ts';
 import type { Admission } from '../cluster/nodes/join-message.ts';
-import { NodeError } from '../cluster/nodes/node-error.ts';
+import { doubleDetail, NodeError } from '../cluster/nodes/node-error.ts';
 import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { NatsConnection } from '../cluster/nats/nats-connection.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';

@@ -72,7 +72,7 @@ function reportOf(status: ClusterStatus): ClusterReport {
 function statusSeen(core: FollowingCore): ClusterStatus {
   const { context, base, nodes, replication, beats, exchange } = core;
   const { state, position, leader } = replication.status;
-  const { marks } = exchange;
+  const { marks } = beats;
   return statusOf({
     self: context.self,
     isLeading: state === 'leader',

@@ -2,25 +2,22 @@
  * What a core exchanges with the other cores, next to the logs that it applies:
  *
  *   transfer   journals, to the brokers and from them
- *   marks      how far each core has counted each journal, and has the logs on its disk: what none needs is deleted
+ *   mark       how far this core has counted each journal, and has the logs on its disk: what none needs is deleted
  *   pruning    entries of the logs that all cores have; by the core that leads
  */
 import type { LogPruning } from '../cluster/log/log-pruning.ts';
-import type { Marks } from '../cluster/scans/marks.ts';
-import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
-import type { AppliedSeqs } from '../cluster/scans/scan-messages.ts';
+import type { AppliedSeqs, Mark } from '../cluster/nodes/beat-message.ts';
 import { type JournalOwner, ScanTransfer } from '../cluster/scans/scan-transfer.ts';
 import type { Closers } from '../engine/closers.ts';
 import { identify } from '../scans/journal/file-identity.ts';
 import type { Engine } from '../services.ts';
-import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { CoreNode } from './core-node.ts';
 import { type PrunedLog, startPruning } from './core-pruning.ts';
 
 export interface CoreExchange {
   readonly transfer: ScanTransfer;
-  readonly marks: Marks;
+  readonly mark: () => Mark;
   readonly pruning: ReadonlyMap<PrunedLog, LogPruning>;
 }
 
@@ -30,17 +27,17 @@ export async function openExchange(
   { threads }: Engine,
   closers: Closers,
 ): Promise<CoreExchange> {
-  const { context, base, identity, nodes } = node;
-  const { connection, nats, config } = context;
-  const { journals, run, name: nodeName } = identity;
+  const { context, base, identity, nodes, beats } = node;
+  const { nats, config } = context;
+  const { marks } = beats;
   const owners = (): JournalOwner[] =>
     Array.from(nodes.owners(), ([journal, owner]) => ({ journal, ...owner }));
   const transfer = new ScanTransfer({
+    ...base,
+    ...identity,
     nats,
-    journals,
-    run,
-    journalRoot: threads.journals.root,
-    tails: threads.journals.tails,
+    threads,
+    marks,
     receive: {
       store: identify(base.folder.scansFile),
       codes: identify(base.folder.managementFile),
@@ -48,31 +45,27 @@ export async function openExchange(
       replicas: config.cluster.replicas,
     },
     owners: owners(),
-    clock: base.clock,
-    log: base.log,
-    whenInPlace: () => threads.folder.whenInPlace(),
   });
   closers.push(() => transfer.stop());
-  closers.push(nodes.changed.listen(() => transfer.setOwners(owners())));
+  // At once: the logs keep what a core that has just registered needs.
+  const setCores = (): void =>
+    marks.setCores(new Map(nodes.cores().map(({ name, run }) => [name, run])));
+  setCores();
+  closers.push(
+    nodes.changed.listen(() => {
+      transfer.setOwners(owners());
+      setCores();
+    }),
+  );
   await transfer.start();
-  const exchange = new MarksExchange({
-    connection,
-    timers: systemTimers,
-    nodeName,
-    journals,
-    own: {
-      savedSeq: () => transfer.figures.savedSeq,
-      counted: () => threads.shards.counted(),
-      cores: () => new Map(nodes.cores().map(({ name, run: ofCore }) => [name, ofCore])),
-      coresChanged: nodes.changed,
-      applied: appliedOf(node),
-    },
-    onArrived: (arrived) => transfer.arrived(arrived),
+  const applied = appliedOf(node);
+  const mark = (): Mark => ({
+    savedSeq: transfer.figures.savedSeq,
+    counted: threads.shards.counted(),
+    cores: nodes.cores().map(({ name }) => name),
+    applied: applied(),
   });
-  exchange.start();
-  closers.push(() => exchange.stop());
-  const { marks } = exchange;
-  return { transfer, marks, pruning: startPruning(node, marks, closers) };
+  return { transfer, mark, pruning: startPruning(node, closers) };
 }
 
 /** What a loss of power leaves of both logs. Reported a round later: a machine that loses power applies the rest again. */

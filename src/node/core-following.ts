@@ -1,7 +1,7 @@
 /**
  * A core whose engine redirects. Each phase takes what the last one returns:
  *
- *   openFollowing    journals and marks are exchanged; then a role may open (core-roles.ts)
+ *   openFollowing    journals are exchanged; then a role may open (core-roles.ts)
  *   follow           the logs are followed, the node beats and registers
  *   release          at an end: another core may lead
  */
@@ -46,12 +46,13 @@ export async function openFollowing(
 }
 
 export function follow(core: FollowingCore, closers: Closers): void {
-  const { base, identity, engine, beats, scans, replication, delivery } = core;
+  const { base, identity, engine, exchange, beats, scans, replication, delivery } = core;
   const { refresher } = engine;
   const { tails } = engine.threads.journals;
   beats.start({
     linkNumber: () => refresher.seen,
     journaled: () => journaledOf(base.clock, identity, tails),
+    mark: exchange.mark,
   });
   // What the log brings is in the link table before this node reports it.
   const followLinks = (): void => {

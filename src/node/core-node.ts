@@ -86,14 +86,10 @@ export function openCoreNode(
   return { ...options, keys, proof, beats, nodes, replication, delivery, copies, problem };
 }
 
-/**
- * What the engine has of it.
- * @param scans the store that also says how far journals of other nodes are whole @param counted by enough cores
- */
+/** What the engine has of it. @param scans the store that also says how far journals of other nodes are whole */
 export function engineNode(
   { context, identity, beats }: CoreNode,
   { environment }: ScanStore,
-  counted: (journal: number) => number | undefined,
 ): EngineThreadsOptions['node'] {
   const { config } = context;
   const own = identity.journals;
@@ -104,7 +100,8 @@ export function engineNode(
     redirectThreads: config.cluster.role === 'core' ? 0 : threads,
     journals: {
       own,
-      keptFrom: (journal) => (own.includes(journal) ? (counted(journal) ?? 0) : Infinity),
+      keptFrom: (journal) =>
+        own.includes(journal) ? (beats.marks.counted(journal) ?? 0) : Infinity,
       // Other nodes may have what follows a damaged end: its positions are not given out again.
       recovery: (journal) => ({
         torn: 'kept',

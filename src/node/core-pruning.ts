@@ -2,7 +2,6 @@
 import { LogPruning, type LogPruningOptions } from '../cluster/log/log-pruning.ts';
 import type { LogName } from '../cluster/nats/log-streams.ts';
 import { NatsLog } from '../cluster/nats/nats-log.ts';
-import type { Marks } from '../cluster/scans/marks.ts';
 import { scanStream, scanSubject } from '../cluster/scans/scan-messages.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
 import type { Closers } from '../engine/closers.ts';
@@ -22,11 +21,11 @@ const changesMs = 60_000;
 const beatsMax = 10_000;
 
 export function startPruning(
-  { context, base, identity, replication, delivery }: CoreNode,
-  marks: Marks,
+  { context, base, identity, beats, replication, delivery }: CoreNode,
   closers: Closers,
 ): ReadonlyMap<PrunedLog, LogPruning> {
   const { connection } = context;
+  const { marks } = beats;
   const { clock } = base;
   const { name } = identity;
   const common = { clock, timers: systemTimers };

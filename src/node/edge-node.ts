@@ -21,7 +21,6 @@ import {
 } from '../cluster/nodes/node-file.ts';
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
 import { journaledOf } from '../cluster/scans/cluster-counting.ts';
-import { MarksExchange } from '../cluster/scans/marks-exchange.ts';
 import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
 import type { Config } from '../config.ts';
 import { type Closers, openWithClosers } from '../engine/closers.ts';
@@ -106,7 +105,7 @@ async function openJoined(
   { identity, access: first }: JoinedEdge,
   closers: Closers,
 ): Promise<Edge> {
-  const { config, log, machine, connection } = context;
+  const { config, log, machine, nats } = context;
   const { journals, name } = identity;
   const noteStopped = noteRunning(folder.path, context);
   // Connected until redirects have ended.
@@ -114,17 +113,11 @@ async function openJoined(
   closers.push(() => beats.close());
   let access = first;
   let transfer: ScanTransfer | undefined;
-  const marks = new MarksExchange({
-    connection,
-    timers: systemTimers,
-    nodeName: name,
-    journals,
-    onArrived: (arrived) => transfer?.arrived(arrived),
-  });
+  const base = openBase(config, folder, log, machine, 'create');
   const options = {
-    base: openBase(config, folder, log, machine, 'create'),
+    base,
     journals,
-    keptFrom: (journal: number) => marks.marks.counted(journal) ?? 0,
+    keptFrom: (journal: number) => beats.marks.counted(journal) ?? 0,
     token: () => access.token,
     // Those that are up, and those that were when it joined.
     cores: () => [...new Set([...beats.coreUrls(), ...access.cores])],
@@ -137,10 +130,10 @@ async function openJoined(
     },
   };
   const edge = await openEdge(options, closers);
-  transfer = await startTransfer(context, identity, edge);
-  marks.start();
-  closers.push(() => marks.stop());
-  const { tails } = edge.threads.journals;
+  const { threads } = edge;
+  transfer = new ScanTransfer({ ...base, ...identity, nats, threads, marks: beats.marks });
+  await transfer.start();
+  const { tails } = threads.journals;
   beats.start({
     linkNumber: () => edge.replica.number,
     journaled: () => journaledOf(machine.clock, identity, tails),
@@ -151,26 +144,6 @@ async function openJoined(
   };
   closers.push(joinAgain(context, identity, rejoined));
   return edge;
-}
-
-async function startTransfer(
-  { nats, log, machine: { clock } }: NodeContext,
-  { journals, run }: NodeIdentity,
-  { threads }: Edge,
-): Promise<ScanTransfer> {
-  const transfer = new ScanTransfer({
-    nats,
-    journals,
-    run,
-    journalRoot: threads.journals.root,
-    tails: threads.journals.tails,
-    owners: [],
-    clock,
-    log,
-    whenInPlace: () => threads.folder.whenInPlace(),
-  });
-  await transfer.start();
-  return transfer;
 }
 
 async function sendRest(transfer: ScanTransfer): Promise<void> {

@@ -19,7 +19,6 @@ import {
   writeNodeFile,
 } from '../cluster/nodes/node-file.ts';
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
-import type { Marks } from '../cluster/scans/marks.ts';
 import type { Config } from '../config.ts';
 import { folderCommands } from '../engine/commands/folder-commands.ts';
 import { closeAll, type Closers, openWithClosers } from '../engine/closers.ts';
@@ -89,13 +88,8 @@ async function open(
   const following: Closers = [];
   closers.push(() => closeAll(following));
   const node = openCoreNode({ context, base, identity }, onRole, following);
-  let marks: Marks | undefined;
-  const counted = (journal: number) => marks?.counted(journal);
-  const engine = await startEngine(base, closers, {
-    node: (scans) => engineNode(node, scans, counted),
-  });
+  const engine = await startEngine(base, closers, { node: (scans) => engineNode(node, scans) });
   const core = await openFollowing(node, engine, following, closers);
-  ({ marks } = core.exchange);
   const administration = administrationOf(base, engine.codes);
   const control = openControl(core, commandsOf(administration));
   const roles = new CoreRoles(core, control);

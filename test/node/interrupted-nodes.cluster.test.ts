@@ -17,8 +17,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
 import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
-import { readMark } from '../../src/cluster/scans/scan-messages.ts';
-import { marksSubject, scanStream, scanSubject } from '../../src/cluster/scans/scan-messages.ts';
+import { coreBeats, readBeat } from '../../src/cluster/nodes/beat-message.ts';
+import { scanStream, scanSubject } from '../../src/cluster/scans/scan-messages.ts';
 import { dayMs, isoTime } from '../../src/model/day.ts';
 import { notRun } from '../cluster/nats/not-run.ts';
 import { type Json, word } from '../support/client.ts';
@@ -90,7 +90,7 @@ async function isCounted(by: readonly TestNode[] = cluster.cores): Promise<void>
 async function removeScans(): Promise<void> {
   const connection = await openNats({ servers: cluster.brokers.urls, nodeName: 'test' });
   let saved = 0;
-  connection.subscribe(marksSubject, (body) => void (saved = readMark(body)?.savedSeq ?? saved));
+  connection.subscribe(coreBeats, (body) => void (saved = readBeat(body)?.mark?.savedSeq ?? saved));
   const log = new NatsLog({ connection, stream: scanStream, subject: scanSubject('test') });
   await expect.poll(async () => (await log.bounds()).last, soon).toBeGreaterThan(0);
   await expect.poll(async () => saved - (await log.bounds()).last, soon).toBe(0);

@@ -11,7 +11,7 @@
  * node is the one that is cut off.
  *
  * A beat also reports where the journals of its node end. Code that waits for scans of a node reads its last beat, also
- * while the node is away.
+ * while the node is away. Each second a core's beat has its mark (scans/marks.ts); a later mark repairs a lost one.
  *
  * Two processes under one name would write the same journals, as when a data folder was copied. The one that started later
  * stops. A core sees the beats of the other one; an edge does not, so the cores ask it to stop.
@@ -20,6 +20,7 @@ import type { Timers } from '../../model/clock.ts';
 import { packPlain } from '../../store/codec.ts';
 import { readFields } from '../message-fields.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
+import { Marks } from '../scans/marks.ts';
 import {
   type Beat,
   beatSubject,
@@ -27,10 +28,11 @@ import {
   edgeBeats,
   encodeBeat,
   type Journaled,
+  type Mark,
   type NodeStart,
   readBeat,
 } from './beat-message.ts';
-import { ownNameRemedy } from './node-error.ts';
+import { doubleDetail } from './node-error.ts';
 
 const beatMs = 500;
 /** Four beats: one late or lost beat disconnects no node. */
@@ -44,6 +46,8 @@ const receivedMsMax = 750;
 const checkMs = 50;
 /** Between two beats: moves that come in the same moment are one. */
 const movedMs = 1;
+/** Beats come at once when links move, and a mark may have 0.8 MB: not each beat has one. */
+const markMs = 1_000;
 /** Beats of a process that has ended arrive within this. */
 export const lateMs = 400;
 /** A change is answered after this, followed or not. */
@@ -66,6 +70,8 @@ export interface NodeProgress {
   /** Changes of links up to it are in this node's link table. */
   readonly linkNumber: () => number;
   readonly journaled: () => Journaled;
+  /** Of a core. */
+  readonly mark?: () => Mark;
 }
 
 interface Seen {
@@ -90,6 +96,9 @@ interface Waiter {
 
 export class Beats {
   readonly #options: BeatsOptions;
+  /** Of all cores. A core sets which are registered; an edge knows them by their marks, without their runs. */
+  readonly marks = new Marks();
+  #markedMs = -Infinity;
   /** From `start` on. */
   #progress: NodeProgress | undefined;
   /** By name, without this node: one for each that there was since this start. */
@@ -239,7 +248,24 @@ export class Beats {
 
   #publish(isLast: boolean): void {
     const { connection, self } = this.#options;
-    connection.publish(beatSubject(self), encodeBeat({ ...this.own, isLast }));
+    const beat = { ...this.own, isLast, mark: this.#dueMark() };
+    // NATS may be away.
+    this.#takeMark(beat);
+    connection.publish(beatSubject(self), encodeBeat(beat));
+  }
+
+  #dueMark(): Mark | undefined {
+    const nowMs = this.#options.timers.monotonicMs();
+    if (nowMs - this.#markedMs < markMs) return undefined;
+    this.#markedMs = nowMs;
+    return this.#progress?.mark?.();
+  }
+
+  #takeMark({ name, mark }: Pick<Beat, 'name' | 'mark'>): void {
+    if (mark === undefined) return;
+    const isEdge = this.#options.self.role === 'edge';
+    if (isEdge) this.marks.setCores(new Map(mark.cores.map((core) => [core, 0])));
+    this.marks.take(name, mark);
   }
 
   #receive(bytes: Uint8Array, subject: string): void {
@@ -284,6 +310,7 @@ export class Beats {
     const stuckAt = last?.stuckAt === beat.linkNumber ? last.stuckAt : undefined;
     const receivedAtMs = this.#receivingMs();
     this.#seen.set(beat.name, { beat, receivedAtMs, stuckAt, ...(former && { former }) });
+    this.#takeMark(beat);
     this.#check();
   }
 
@@ -371,7 +398,3 @@ export class Beats {
 }
 
 const stopSubject = (name: string): string => `qz.ask.${name}.stop`;
-
-/** For the operator. @param url of the other one's API, where it is known */
-export const doubleDetail = (name: string, url: string): string =>
-  `Cannot run as ${name}: another process that started earlier runs under this name${url && `, at ${url}`}; ${ownNameRemedy}`;

@@ -5,7 +5,7 @@
  * stays true while it is down. A core that comes back with another disk reports less: a journal that it does not report
  * counts as position 0.
  */
-import type { AppliedSeqs, Mark } from './scan-messages.ts';
+import type { AppliedSeqs, Mark } from '../nodes/beat-message.ts';
 
 /** So many cores have a scan before its own machine deletes it. */
 export const copiesWanted = 2;
@@ -26,8 +26,8 @@ export class Marks {
   }
 
   /** Ignores a core that is not registered. */
-  take(mark: Mark): void {
-    if (this.#cores.has(mark.node)) this.#reported.set(mark.node, mark);
+  take(core: string, mark: Mark): void {
+    if (this.#cores.has(core)) this.#reported.set(core, mark);
   }
 
   /** @returns the position up to which enough cores have counted a journal; undefined while too few have reported */

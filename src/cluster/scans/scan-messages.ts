@@ -3,18 +3,16 @@
  *
  *   stream SCANS   qz.scans.<node>        [1, journal, run, after, from, bytes]      a piece of a journal
  *   no stream      qz.ask.<node>.rewind   [1, journal, position]                     a core asks for a journal again from there
- *                  qz.marks               [1, node, savedSeq, counted, cores, applied]   what a core has
  *
  * Readers return undefined for another version, and for bytes that are no such message.
  */
 import { journalsMax } from '../../scans/journal/positions.ts';
 import { packPlain } from '../../store/codec.ts';
-import { isCount, isCountPair, readFields } from '../message-fields.ts';
+import { isCount, readFields } from '../message-fields.ts';
 
 export const scanStream = 'SCANS';
 export const scanSubjects = 'qz.scans.>';
 export const scanSubject = (node: string): string => `qz.scans.${node}`;
-export const marksSubject = 'qz.marks';
 export const rewindSubject = (node: string): string => `qz.ask.${node}.rewind`;
 
 const version = 1;
@@ -63,29 +61,3 @@ export function readRewind(body: Uint8Array): RewindRequest | undefined {
 }
 
 export type JournalPosition = readonly [journal: number, position: number];
-/** The newest entry of each log that is applied. */
-export type AppliedSeqs = readonly [core: number, delivery: number];
-
-/** What a core has on its disk. */
-export interface Mark {
-  readonly node: string;
-  /** The newest entry of the log of scans. */
-  readonly savedSeq: number;
-  /** By journal: all scans below are counted. At most 13 bytes each, 0.8 MB in all: a message of NATS has 1 MB. */
-  readonly counted: ReadonlyMap<number, number>;
-  /** Names of all registered cores, as it knows them: edges know them by this alone. */
-  readonly cores: readonly string[];
-  readonly applied: AppliedSeqs;
-}
-
-export const encodeMark = ({ node, savedSeq, counted, cores, applied }: Mark): Uint8Array =>
-  packPlain([version, node, savedSeq, [...counted], cores, applied]);
-
-export function readMark(body: Uint8Array): Mark | undefined {
-  const [of, node, savedSeq, counted, cores, applied] = readFields(body) ?? [];
-  if (of !== version || typeof node !== 'string' || !isCount(savedSeq)) return undefined;
-  if (!Array.isArray(counted) || !counted.every(isCountPair)) return undefined;
-  if (!Array.isArray(cores) || !cores.every((name) => typeof name === 'string')) return undefined;
-  if (!isCountPair(applied)) return undefined;
-  return { node, savedSeq, counted: new Map(counted), cores, applied };
-}

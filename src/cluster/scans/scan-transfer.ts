@@ -10,11 +10,13 @@ import type { Logger } from '../../telemetry/log.ts';
 import { sparseWarning } from '../../telemetry/sparse-warning.ts';
 import { SupervisedThread } from '../../workers/supervised-thread.ts';
 import type { NatsOptions } from '../nats/nats-connection.ts';
+import type { Marks } from './marks.ts';
 import type { JournalPosition } from './scan-messages.ts';
 import type { ReceiveSettings } from './received-journals.ts';
 
 /** At a stop: for what is being written. */
 const stopMsMax = 1_500;
+const arrivedMs = 1_000;
 
 /** Which node writes a journal, or wrote it, and as which run of its name. */
 export interface JournalOwner {
@@ -74,23 +76,25 @@ export interface ScanTransferOptions {
   /** Of this machine, and the run of its name that writes them. */
   readonly journals: readonly number[];
   readonly run: number;
-  readonly journalRoot: FileIdentity;
-  readonly tails: JournalPositions;
+  readonly threads: {
+    readonly journals: { readonly root: FileIdentity; readonly tails: JournalPositions };
+    /** Resolves when the data folder is where it was. */
+    readonly folder: { readonly whenInPlace: () => Promise<void> };
+  };
+  readonly marks: Pick<Marks, 'counted'>;
   /** Of a core; absent on an edge, which only sends. */
   readonly receive?: ScanTransferSetup['receive'];
-  /** Of every journal of the cluster; changes by `setOwners`. */
-  readonly owners: readonly JournalOwner[];
+  /** Of every journal of the cluster, on a core; changes by `setOwners`. */
+  readonly owners?: readonly JournalOwner[];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Resolves when the data folder is where it was. */
-  readonly whenInPlace: () => Promise<void>;
 }
 
 export class ScanTransfer {
   readonly #options: ScanTransferOptions;
   readonly #thread: SupervisedThread<ScanTransferSetup, ScanTransferCommand, ScanTransferMessage>;
   #owners: readonly JournalOwner[];
-  #arrived: readonly JournalPosition[] = [];
+  #timer: NodeJS.Timeout | undefined;
   #figures = noFigures;
   /** Entries of the log that were removed before this core had read them. */
   missedEntries = 0;
@@ -99,7 +103,7 @@ export class ScanTransfer {
   readonly #warnRefused: (details: object) => void;
 
   constructor(options: ScanTransferOptions) {
-    const { clock, log, owners } = options;
+    const { clock, log, owners = [] } = options;
     this.#options = options;
     this.#owners = owners;
     this.#warnRefused = sparseWarning(log, clock, 'scans with an impossible time or code refused');
@@ -107,7 +111,7 @@ export class ScanTransfer {
       file: shipped.workerFile('scan-transfer'),
       clock,
       setup: async () => {
-        await options.whenInPlace();
+        await options.threads.folder.whenInPlace();
         return this.#setup();
       },
       onMessage: (message) => this.#onMessage(message),
@@ -128,6 +132,10 @@ export class ScanTransfer {
   /** Own journals must be recovered, and on a core those that it has received. */
   async start(): Promise<void> {
     await this.#thread.start();
+    // The thread sends again what does not arrive.
+    this.#timer = setInterval(() => {
+      this.#thread.send({ kind: 'arrived', arrived: this.#arrived });
+    }, arrivedMs);
   }
 
   /** Nodes have joined, or write other journals. */
@@ -136,28 +144,31 @@ export class ScanTransfer {
     this.#thread.send({ kind: 'owners', owners });
   }
 
-  /** Own journals, as far as enough cores have them. Called every second: the thread sends again what does not arrive. */
-  arrived(arrived: readonly JournalPosition[]): void {
-    this.#arrived = arrived;
-    this.#thread.send({ kind: 'arrived', arrived });
-  }
-
   async stop(): Promise<void> {
+    clearInterval(this.#timer);
     await this.#thread.stop({ kind: 'stop' }, stopMsMax);
   }
 
   #setup(): ScanTransferSetup {
-    const { nats, journals, run, journalRoot, tails, receive } = this.#options;
+    const { nats, journals, run, threads, receive } = this.#options;
     return {
       nats,
       journals,
       run,
-      journalRoot,
-      tails: tails.memory,
+      journalRoot: threads.journals.root,
+      tails: threads.journals.tails.memory,
       receive,
       owners: this.#owners,
       arrived: this.#arrived,
     };
+  }
+
+  get #arrived(): readonly JournalPosition[] {
+    const { journals, marks } = this.#options;
+    return journals.flatMap((journal): JournalPosition[] => {
+      const position = marks.counted(journal);
+      return position === undefined ? [] : [[journal, position]];
+    });
   }
 
   #onMessage(message: ScanTransferMessage): void {

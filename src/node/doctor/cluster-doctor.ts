@@ -14,12 +14,7 @@ import { beatSubject, coreBeats } from '../../cluster/nodes/beat-message.ts';
 import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
 import { joinSubject } from '../../cluster/nodes/join.ts';
 import { checkSecret } from '../../cluster/nodes/secrets.ts';
-import {
-  marksSubject,
-  scanStream,
-  scanSubject,
-  scanSubjects,
-} from '../../cluster/scans/scan-messages.ts';
+import { scanStream, scanSubject, scanSubjects } from '../../cluster/scans/scan-messages.ts';
 import type { Config } from '../../config.ts';
 import { askService } from '../../engine/commands/ask-service.ts';
 import { type DataFolder, dataFolderAt } from '../../engine/data-folder.ts';
@@ -74,7 +69,7 @@ function wantedOf({ cluster }: Config) {
   }
   const node = { name, role };
   const publishes = [scanSubject(name), joinSubject(node), beatSubject(node)];
-  const subscribes = [`qz.ask.${name}.>`, coreBeats, marksSubject];
+  const subscribes = [`qz.ask.${name}.>`, coreBeats];
   return { streams: [], replicas, publishes, subscribes };
 }
 

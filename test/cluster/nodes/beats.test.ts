@@ -1,6 +1,11 @@
 /** Beats between nodes that share a connection: who is up, whose links have moved, and who is there twice. */
 import { expect, it, test } from 'vitest';
-import { encodeBeat, type NodeStart, readBeat } from '../../../src/cluster/nodes/beat-message.ts';
+import {
+  encodeBeat,
+  type Mark,
+  type NodeStart,
+  readBeat,
+} from '../../../src/cluster/nodes/beat-message.ts';
 import { packPlain, unpackPlain } from '../../../src/store/codec.ts';
 import { Beats } from '../../../src/cluster/nodes/beats.ts';
 import type { Steps } from '../log/played.ts';
@@ -17,6 +22,8 @@ const said = {
   journaled: { atMs: 0, tails: [] },
 } as const;
 
+const nothing: Mark = { savedSeq: 0, counted: new Map(), cores: [], applied: [0, 0] };
+
 /** @param instance `e` or, of several under one name, `e#2` */
 function openNode(
   network: BeatsNetwork,
@@ -26,7 +33,8 @@ function openNode(
 ) {
   const [name = ''] = instance.split('#');
   const url = role === 'edge' ? '' : `http://${name}`;
-  const state = { links: 0 };
+  const state = { links: 0, counted: 0 };
+  const mark = () => ({ ...nothing, counted: new Map([[3, state.counted]]), cores: ['a', 'b'] });
   const beats: Beats = new Beats({
     connection: network.connection(instance),
     timers: network.timers,
@@ -37,9 +45,11 @@ function openNode(
       beats.close();
     },
   });
+  if (role !== 'edge') beats.marks.setCores(new Map(['a', 'b'].map((core) => [core, 1])));
   beats.start({
     linkNumber: () => state.links,
     journaled: () => ({ atMs: network.time.nowMs, tails: [[7, state.links]] }),
+    ...(role !== 'edge' && { mark }),
   });
   return { beats, state };
 }
@@ -71,6 +81,12 @@ class Nodes {
       this.#nodes.get(instance)!.state.links = Number(links);
       this.#of(instance).moved();
     },
+    counts: (core, position) => {
+      this.#nodes.get(core)!.state.counted = Number(position);
+    },
+    /** Of a journal, by enough cores. */
+    'counted?': (instance) =>
+      this.#network.note(`${instance} ${this.#of(instance).marks.counted(3)}`),
     /** The script does not wait for the answer. */
     follow: (instance, number) => void this.#follow(instance, number),
     cut: (...instances) => instances.forEach((one) => this.#network.cutOff.add(one)),
@@ -107,6 +123,11 @@ const scripts: Record<string, [script: string, trace: string]> = {
     '0 watch + all a, 700 move a 1 + move a 2 + move a 3, 1300',
     '0 qz.nodes.a, 500 qz.nodes.a, 700 qz.nodes.a, 701 qz.nodes.a, 1201 qz.nodes.a',
   ],
+  'each second a beat of a core has its mark, which all nodes take; what was lost comes with the next one':
+    [
+      '0 all a + core b + edge e, 100 counts a 30 + counts b 31, 900 counted? e, 1100 counted? e + counts a 40 + counts b 40 + move a 1 + move b 1, 1200 counted? e, 2100 counted? e + cut e + counts a 50, 3100 heal e + counted? e + counts b 60, 4100 counted? e + cut a + counts a 70, 5100 counted? a',
+      '900 e undefined, 1100 e 30, 1200 e 30, 2100 e 40, 3100 e 40, 4100 e 50, 5100 a 60',
+    ],
   'a change is followed when every connected node that redirects has it': [
     '0 all a + core b + edge e, 600 follow a 5 + follow b 5, 610 move e 5, 630 move a 6, 700 follow a 5, 701',
     '630 a 5: 0 behind, 630 b 5: 0 behind, 700 a 5: 0 behind',
@@ -172,7 +193,7 @@ test('what is no beat, and one under the subject of another, count for nothing',
   expect(beats.connected().map(({ name }) => name)).toEqual(['b']);
 });
 
-test('a beat says the version of its program and its journals', () => {
+test('a beat says the version of its program, its journals, and what its core has', () => {
   const journaled = {
     atMs: 1_234,
     tails: [
@@ -180,7 +201,13 @@ test('a beat says the version of its program and its journals', () => {
       [9, 0],
     ],
   } as const;
-  const beat = { ...said, name: 'b', instance: 'n_b', version: '0.2.0-rc.1', journaled };
+  const counted = new Map(Array.from({ length: 65_536 }, (_, journal) => [journal, 2 ** 52]));
+  const cores = Array.from({ length: 100 }, (_, at) => `${at}`.padStart(32, 'core'));
+  const largest: Mark = { savedSeq: 3, counted, cores, applied: [1, 2] };
+  const mark: Mark = { ...largest, counted: new Map([[7, 100]]) };
+  const beat = { ...said, name: 'b', instance: 'n_b', version: '0.2.0-rc.1', journaled, mark };
+  // A message of NATS, however many journals and cores there are.
+  expect(encodeBeat({ ...beat, mark: largest }).length).toBeLessThan(1_000_000);
   expect(readBeat(encodeBeat(beat))).toEqual(beat);
   const fields = unpackPlain(encodeBeat(beat));
   if (!Array.isArray(fields)) throw new Error('Expected an array');
@@ -192,13 +219,20 @@ test('a beat says the version of its program and its journals', () => {
   }
   for (const end of [
     [],
-    [null],
+    [null, [], null],
     [1],
-    [-1, []],
-    [1, 7],
-    [1, [7]],
-    [1, [[7, -1]]],
-    [1, [[7, 1, 1]]],
+    [-1, [], null],
+    [1, 7, null],
+    [1, [7], null],
+    [1, [[7, -1]], null],
+    [1, [[7, 1, 1]], null],
+    [1, [], 'mark'],
+    [1, [], [-1, [], [], [1, 1]]],
+    [1, [], [1, [[1, -1]], [], [1, 1]]],
+    [1, [], [1, 3, [], [1, 1]]],
+    [1, [], [1, [], [7], [1, 1]]],
+    [1, [], [1, [], []]],
+    [1, [], [1, [], [], [1, -1]]],
   ]) {
     expect(readBeat(packPlain([...head, '1', ...end]))).toBeUndefined();
   }

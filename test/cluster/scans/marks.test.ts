@@ -1,17 +1,9 @@
-import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import type { Mark } from '../../../src/cluster/nodes/beat-message.ts';
 import { Marks } from '../../../src/cluster/scans/marks.ts';
-import { encodeMark, type Mark, readMark } from '../../../src/cluster/scans/scan-messages.ts';
-import { packPlain } from '../../../src/store/codec.ts';
 import { Played, type Steps } from '../log/played.ts';
 
-const mark = (node: string, savedSeq = 0, counted: readonly [number, number][] = []): Mark => ({
-  node,
-  savedSeq,
-  counted: new Map(counted),
-  cores: ['a', 'b', 'c'],
-  applied: [0, 0],
-});
+const mark: Mark = { savedSeq: 0, counted: new Map(), cores: ['a', 'b', 'c'], applied: [0, 0] };
 
 /** The marks of all cores at one node. The trace has what the script asks for. */
 class MarksPlay {
@@ -24,10 +16,12 @@ class MarksPlay {
       this.#marks.setCores(
         new Map(cores.map((core) => [core.split('.')[0]!, Number(core.split('.')[1] ?? 1)])),
       ),
-    counts: (node, position, journal = '1') =>
-      this.#marks.take(mark(node, 0, [[Number(journal), Number(position)]])),
-    saved: (node, seq) => this.#marks.take(mark(node, Number(seq))),
-    applied: (node) => this.#marks.take({ ...mark(node), applied: [5, 6] }),
+    counts: (core, position, journal = '1') => {
+      const counted = new Map([[Number(journal), Number(position)]]);
+      this.#marks.take(core, { ...mark, counted });
+    },
+    saved: (core, seq) => this.#marks.take(core, { ...mark, savedSeq: Number(seq) }),
+    applied: (core) => this.#marks.take(core, { ...mark, applied: [5, 6] }),
     'counted?': (journal = '1') => this.#played.note(`${this.#marks.counted(Number(journal))}`),
     'saved?': () => this.#played.note([...this.#marks.saved()].join(' ')),
     'applied?': () => {
@@ -71,48 +65,4 @@ const scripts: Record<string, [script: string, trace: string]> = {
 
 it.each(Object.entries(scripts))('%s', async (_, [script, trace]) => {
   expect(await new MarksPlay().play(script)).toBe(trace);
-});
-
-describe('a mark', () => {
-  it('is read as it was written', () => {
-    const position = fc.tuple(fc.nat(65_535), fc.maxSafeNat());
-    const property = fc.property(
-      fc.string(),
-      fc.maxSafeNat(),
-      fc.array(position),
-      fc.array(fc.string()),
-      (node, savedSeq, counted, cores) => {
-        const applied = [savedSeq, 7] as const;
-        const written = { node, savedSeq, counted: new Map(counted), cores, applied };
-        expect(readMark(encodeMark(written))).toEqual(written);
-      },
-    );
-    fc.assert(property, { numRuns: 200 });
-  });
-
-  it('fits one message however many journals there are', () => {
-    const counted = Array.from({ length: 65_536 }, (_, journal) => [journal, 2 ** 52] as const);
-    const cores = Array.from({ length: 100 }, (_, at) => `${at}`.padStart(32, 'core'));
-    const { length } = encodeMark({ ...mark('a'), counted: new Map(counted), cores });
-    expect(length).toBeLessThan(1_000_000);
-  });
-
-  it('is nothing else', () => {
-    for (const wrong of [
-      'mark',
-      [2, 'a', 1, [], [], [1, 1]],
-      [1, 3, 1, [], [], [1, 1]],
-      [1, 'a', -1, [], [], [1, 1]],
-      [1, 'a', 1, [[1]], [], [1, 1]],
-      [1, 'a', 1, [[1, -1]], [], [1, 1]],
-      [1, 'a', 1, 3, [], [1, 1]],
-      [1, 'a', 1, [], [7], [1, 1]],
-      [1, 'a', 1, [], []],
-      [1, 'a', 1, [], [], [1]],
-      [1, 'a', 1, [], [], [1, -1]],
-    ]) {
-      expect(readMark(packPlain(wrong))).toBeUndefined();
-    }
-    expect(readMark(Buffer.from('no mark'))).toBeUndefined();
-  });
 });

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
+import { Marks } from '../../../src/cluster/scans/marks.ts';
 import { ReadPositions } from '../../../src/cluster/scans/received-positions.ts';
 import { scanStream } from '../../../src/cluster/scans/scan-messages.ts';
 import { ScanTransfer } from '../../../src/cluster/scans/scan-transfer.ts';
@@ -98,8 +99,11 @@ class Machine {
       nats: { servers: this.#urls, nodeName: this.#name },
       journals: this.#own,
       run: this.#name === 'edge' ? 4 : 1,
-      journalRoot: identify(this.#journals),
-      tails: this.tails,
+      threads: {
+        journals: { root: identify(this.#journals), tails: this.tails },
+        folder: { whenInPlace: () => Promise.resolve() },
+      },
+      marks: new Marks(),
       receive: this.store && {
         store: identify(this.#scans),
         codes: identify(this.#scans),
@@ -109,7 +113,6 @@ class Machine {
       owners,
       clock: systemClock,
       log: pino({ level: 'silent' }),
-      whenInPlace: () => Promise.resolve(),
     });
     await this.transfer.start();
   }

@@ -46,10 +46,10 @@ export class SimulatedPruning {
     this.#marks.set(name, marks);
     const tell = (): void => {
       const applied = [this.#flushed.get(name) ?? 0, 0] as const;
-      const mark = { node: name, savedSeq: 0, counted: new Map(), cores: [], applied };
+      const mark = { savedSeq: 0, counted: new Map(), cores: [], applied };
       for (const [other, theirs] of this.#marks) {
         if (other !== name && this.#random.chance(lostShare)) continue;
-        theirs.take(mark);
+        theirs.take(name, mark);
       }
       timers.after(tellMs, tell);
     };
