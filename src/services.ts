@@ -9,11 +9,7 @@ import { ApiServer } from './api/api.ts';
 import type { ApiServices } from './api/services.ts';
 import { openBillingScheduler } from './billing/billing-scheduler.ts';
 import { CampaignScheduler, type Counting } from './campaigns/campaign-scheduler.ts';
-import {
-  CodeRetention,
-  type CodeRetentionOptions,
-  recordsLaterMs,
-} from './codes/code-retention.ts';
+import { CodeRetention, type CodeRetentionOptions } from './codes/code-retention.ts';
 import type { Codes } from './codes/codes.ts';
 import type { LinkRefresher } from './codes/links/link-refresher.ts';
 import { type Closers, openWithClosers } from './engine/closers.ts';
@@ -182,9 +178,7 @@ async function startSchedulers(
   });
   add(watches).scheduler.start();
   add(new CampaignScheduler({ ...campaigns, counting, clock, log })).start();
-  const laterMs = cluster === undefined ? 0 : recordsLaterMs;
-  const records = { memberships: codes.memberships, laterMs };
-  add(startRetention(base, threads, records));
+  if (cluster === undefined) add(startRetention(base, engine));
   // Without a mail server, digests wait.
   if (mail !== undefined) {
     const { digests, digestNumbers: numbers } = reports;
@@ -201,14 +195,15 @@ function isCounting({ folder, redirects, shards }: EngineThreads): boolean {
   return checks.every(({ problem }) => problem() === undefined);
 }
 
-/** Removes deleted codes: their numbers from the store of this machine, and the `records`. */
+/** Removes deleted codes: their numbers from the store of this machine, and their records. A core starts it in both roles. */
 export function startRetention(
   { management: store, clock, log }: Base,
-  { shards }: EngineThreads,
-  records?: CodeRetentionOptions['records'],
+  { codes: { memberships }, threads: { shards } }: Engine,
+  isLeading?: CodeRetentionOptions['isLeading'],
 ): { close(): Promise<void> } {
   const removeNumbers = (expired: Parameters<typeof shards.expire>[0]) => shards.expire(expired);
-  const retention = new CodeRetention({ store, records, clock, removeNumbers, log });
+  const removed = { store, memberships, isLeading, removeNumbers };
+  const retention = new CodeRetention({ ...removed, clock, log });
   const stopListening = shards.onExpired((codeNos) => retention.numbersRemoved(codeNos));
   retention.start();
   return {

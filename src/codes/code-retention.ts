@@ -40,14 +40,9 @@ export interface CodeRetentionOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** Asks the shards; `numbersRemoved` is the answer. */
   readonly removeNumbers: (codes: readonly ExpiredCode[]) => void;
-  /** Absent on a core that does not lead: its records stay. */
-  readonly records?:
-    | {
-        readonly memberships: Memberships;
-        /** They go this long after the 90 days: 0 on a machine alone. */
-        readonly laterMs: number;
-      }
-    | undefined;
+  readonly memberships: Memberships;
+  /** Of a core: while it does not lead, its records stay. Absent on a machine alone. */
+  readonly isLeading?: (() => boolean) | undefined;
   readonly log: Logger;
 }
 
@@ -116,21 +111,22 @@ export class CodeRetention {
 
   /** Of codes whose numbers are gone. */
   async #removeRecords(): Promise<void> {
-    const { store, clock, records } = this.#options;
-    if (records === undefined) return;
-    const dueMs = clock.now() - deletedRetentionMs - records.laterMs;
+    const { store, clock, isLeading } = this.#options;
+    if (isLeading?.() === false) return;
+    const laterMs = isLeading === undefined ? 0 : recordsLaterMs;
+    const dueMs = clock.now() - deletedRetentionMs - laterMs;
     const end: DeletedKey = this.#position[0] > dueMs ? [dueMs + 1, 0] : this.#position;
     let start: DeletedKey = [0, 0];
     for (;;) {
       const keys = [...store.deletedCodes.keys({ start, end, limit: batchMax })];
       if (keys.length === 0) return;
-      start = await store.environment.transaction(() => this.#remove(keys, records.memberships));
+      start = await store.environment.transaction(() => this.#remove(keys));
     }
   }
 
   /** One transaction. @returns where to continue */
-  #remove(keys: readonly DeletedKey[], memberships: Memberships): DeletedKey {
-    const { store } = this.#options;
+  #remove(keys: readonly DeletedKey[]): DeletedKey {
+    const { store, memberships } = this.#options;
     let position: DeletedKey = [0, 0];
     let daysLeft = conversionDaysMax;
     for (const key of keys) {

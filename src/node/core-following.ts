@@ -10,19 +10,20 @@ import { answerJoins } from '../cluster/nodes/join.ts';
 import type { Admission } from '../cluster/nodes/join-message.ts';
 import { writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { journaledOf } from '../cluster/scans/cluster-counting.ts';
-import type { Closers } from '../engine/closers.ts';
+import { closeAll, type Closers } from '../engine/closers.ts';
 import { messageOf } from '../model/failure.ts';
-import type { Engine } from '../services.ts';
+import { type Engine, startRetention } from '../services.ts';
 import { joinAgain, listenMs } from './claim-start.ts';
 import { type CoreExchange, openExchange } from './core-exchange.ts';
 import type { CoreNode } from './core-node.ts';
-import { CoreScans } from './scans/core-scans.ts';
+import { BlockMarks } from './scans/block-marks.ts';
 import { Upkeep } from './upkeep.ts';
 
 export interface FollowingCore extends CoreNode {
   readonly engine: Engine;
   readonly exchange: CoreExchange;
-  readonly scans: CoreScans;
+  /** Ends the work on its own store of scans, which it does in both roles. */
+  readonly scans: Closers;
   readonly upkeep: Upkeep;
 }
 
@@ -33,7 +34,7 @@ export async function openFollowing(
   following: Closers,
   closers: Closers,
 ): Promise<FollowingCore> {
-  const { base, identity, replication, delivery, beats } = node;
+  const { base, replication, beats } = node;
   const { codes, links: writer, threads } = engine;
   const exchange = await openExchange(node, engine, following);
   const isHeld = (): boolean => replication.isHeld;
@@ -41,12 +42,11 @@ export async function openFollowing(
   const { redirects } = threads;
   const upkeep = new Upkeep({ writer, links: codes.links, redirects, isInContact, log: base.log });
   closers.push(() => upkeep.close());
-  const own = { base, store: identity.node, scans: engine.scans, delivery };
-  return { ...node, engine, exchange, scans: new CoreScans(own), upkeep };
+  return { ...node, engine, exchange, scans: [], upkeep };
 }
 
 export function follow(core: FollowingCore, closers: Closers): void {
-  const { base, identity, engine, exchange, beats, scans, replication, delivery } = core;
+  const { base, identity, engine, exchange, beats, replication, delivery } = core;
   const { refresher } = engine;
   const { tails } = engine.threads.journals;
   beats.start({
@@ -62,16 +62,32 @@ export function follow(core: FollowingCore, closers: Closers): void {
     );
   };
   closers.push(base.management.environment.committed.listen(followLinks));
-  scans.start(engine);
+  startScans(core);
   replication.start();
   delivery.replication.start();
   register(core, closers);
 }
 
+function startScans({ base, identity, engine, scans, replication, delivery }: FollowingCore): void {
+  const marks = new BlockMarks({
+    base,
+    scans: engine.scans,
+    store: identity.node,
+    deliveries: delivery.tables,
+    isLeading: () => delivery.replication.isHeld,
+  });
+  marks.start();
+  const retention = startRetention(base, engine, () => replication.isHeld);
+  scans.push(
+    () => retention.close(),
+    () => marks.close(),
+  );
+}
+
 /** Another core may lead from here on. */
 export async function release({ scans, replication, delivery }: FollowingCore): Promise<void> {
   // Before the store of scans closes.
-  const scansClosed = scans.close();
+  const scansClosed = closeAll(scans);
   if (replication.isLeading) {
     delivery.release();
     await replication.releaseAtEnd();

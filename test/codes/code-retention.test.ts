@@ -30,9 +30,14 @@ class Core {
     });
     this.engine.startShards(shards);
     const { memberships } = codes;
-    const records = isLeading ? { memberships, laterMs: recordsLaterMs } : undefined;
-    const removeNumbers = (expired: readonly ExpiredCode[]): void => this.#remove(expired);
-    this.retention = new CodeRetention({ store, records, clock, log, removeNumbers });
+    this.retention = new CodeRetention({
+      store,
+      memberships,
+      isLeading: () => isLeading,
+      clock,
+      log,
+      removeNumbers: (expired) => this.#remove(expired),
+    });
     onTestFinished(async () => {
       await this.retention.close();
       await this.engine.close();

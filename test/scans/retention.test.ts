@@ -46,7 +46,7 @@ async function setUp() {
   const asked: ExpiredCode[] = [];
   const retention = new CodeRetention({
     store,
-    records: { memberships: fixture.codes.memberships, laterMs: 0 },
+    memberships: fixture.codes.memberships,
     clock: fixture.clock,
     removeNumbers: (expired) => {
       asked.push(...expired);
