@@ -1,5 +1,5 @@
 /** What came from another machine, as fields that are looked at one by one. */
-import { unpackPlain } from '../store/codec.ts';
+import { packPlain, unpackPlain } from '../store/codec.ts';
 
 /** Of one msgpack array; undefined for any other bytes. */
 export function readFields(body: Uint8Array): readonly unknown[] | undefined {
@@ -17,3 +17,42 @@ export const isCount = (value: unknown): value is number =>
 
 export const isCountPair = (value: unknown): value is readonly [number, number] =>
   Array.isArray(value) && value.length === 2 && value.every(isCount);
+
+export const isText = (value: unknown): value is string => typeof value === 'string';
+export const isFlag = (value: unknown): value is boolean => typeof value === 'boolean';
+
+export type Check<T> = (value: unknown) => value is T;
+type Checks<T> = { readonly [Field in keyof T]-?: Check<T[Field]> };
+
+export const listOf =
+  <T>(is: Check<T>): Check<readonly T[]> =>
+  (value): value is readonly T[] =>
+    Array.isArray(value) && value.every(is);
+
+export const recordOf =
+  <T extends object>(checks: Checks<T>): Check<T> =>
+  (value): value is T =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.entries<Check<unknown>>(checks).every(([name, is]) => is(Reflect.get(value, name)));
+
+const messageVersion = 1;
+
+/**
+ * A message is one msgpack array: its version, then its fields in the order of `checks`. Fields are added at the end, and a
+ * program that does not know one ignores it. So nodes of two versions are in one cluster while it is upgraded.
+ */
+export function messageFormat<T extends object>(checks: Checks<T>) {
+  const names = Object.keys(checks);
+  const isMessage = recordOf(checks);
+  return {
+    encode: (message: T): Uint8Array =>
+      packPlain([messageVersion, ...names.map((name): unknown => Reflect.get(message, name))]),
+    /** @returns undefined for bytes that are no such message, or one of another version */
+    read: (bytes: Uint8Array): T | undefined => {
+      const [version, ...fields] = readFields(bytes) ?? [];
+      const message: unknown = Object.fromEntries(names.map((name, at) => [name, fields[at]]));
+      return version === messageVersion && isMessage(message) ? message : undefined;
+    },
+  };
+}

@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
-import { JoinRefusedError } from '../cluster/nodes/join.ts';
+import { NodeError } from '../cluster/nodes/node-error.ts';
 import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import { type JoinRequest, Registry } from '../cluster/nodes/registry.ts';
 import { publishSecrets } from '../cluster/nodes/secrets.ts';
@@ -26,14 +26,15 @@ export function joinRequestOf(
   const { node: id = '', cluster = '' } = identity ?? {};
   const threads = threadCounts(config).redirect;
   const { starts } = readStart(config.dataDir);
-  return { name, id, role, threads, cluster, instance, starts, host: hostname() };
+  const host = hostname().replaceAll(/[^\w.-]/g, '-');
+  return { name, id, role, threads, cluster, instance, starts, host };
 }
 
 const clusterTables = ['cluster_identity', 'cluster_nodes', 'cluster_secrets'] as const;
 
 /**
  * Replaces the rows of a former cluster. Only for data that no log has; may run again until another folder copies the data.
- * @throws JoinRefusedError; NodeError
+ * @throws NodeError
  */
 export async function registerFirstCore(
   context: NodeContext,
@@ -53,7 +54,7 @@ export async function registerFirstCore(
   try {
     await registry.begin();
     const joined = await registry.join(joinRequestOf(context, undefined));
-    if ('refused' in joined) throw new JoinRefusedError(joined);
+    if ('refused' in joined) throw new NodeError(joined.refused);
     const { cluster, node } = joined;
     return { cluster, node: node.id, name, role, journals: node.journals, run: node.run };
   } finally {

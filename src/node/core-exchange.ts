@@ -61,7 +61,7 @@ export async function openExchange(
   const applied = appliedOf(node);
   const mark = (): Mark => ({
     savedSeq: transfer.figures.savedSeq,
-    counted: threads.shards.counted(),
+    counted: [...threads.shards.counted()],
     cores: nodes.cores().map(({ name }) => name),
     applied: applied(),
   });

@@ -32,7 +32,7 @@ const lineMs = 5_000;
 
 /**
  * @param folder its management.mdb has a mark and no data, or what an interrupted start left
- * @throws NodeError, such as JoinRefusedError; DataFolderError where the disk refuses
+ * @throws NodeError; DataFolderError where the disk refuses
  */
 export async function joinAsCore(context: NodeContext, folder: DataFolder): Promise<NodeIdentity> {
   const first = isCopying(folder) ? undefined : await beginCluster(context, folder);

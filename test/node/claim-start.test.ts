@@ -8,6 +8,16 @@ import { BeatsNetwork } from '../cluster/nodes/beats-network.ts';
 
 type Leader = 'admits' | 'refuses' | 'is away';
 
+const request = {
+  name: 'a',
+  id: 'n_9',
+  threads: 1,
+  cluster: 'cl_1',
+  instance: 'n_2',
+  starts: [],
+  host: 'm',
+};
+
 function fixture(role: 'all' | 'edge', isLastHere: boolean, leader: Leader = 'is away') {
   const network = new BeatsNetwork();
   const stopping = new AbortController();
@@ -17,7 +27,7 @@ function fixture(role: 'all' | 'edge', isLastHere: boolean, leader: Leader = 'is
     problem: undefined as string | undefined,
     request: async (): Promise<Uint8Array> => {
       if (leader === 'is away') throw new Error('timeout');
-      const refusal = { refused: 'copied_folder', detail: 'it is a copy' } as const;
+      const refusal = { refused: 'it is a copy', mayLapse: false };
       const admission = { cluster: 'cl_1', id: 'n_9', run: 1, journals: [1], token: '', cores: [] };
       return encodeJoinAnswer(leader === 'admits' ? admission : refusal);
     },
@@ -26,7 +36,7 @@ function fixture(role: 'all' | 'edge', isLastHere: boolean, leader: Leader = 'is
     connection,
     timers: { monotonicMs: () => network.time.nowMs, after: network.time.later },
     log: createLog('silent'),
-    request: { name: 'a', id: 'n_9', role, threads: 1, cluster: 'cl_1', instance: 'n_2' },
+    request: { ...request, role },
     isLastHere,
     withinMs: listenMs,
     stopping: stopping.signal,
@@ -38,7 +48,7 @@ function fixture(role: 'all' | 'edge', isLastHere: boolean, leader: Leader = 'is
   const beat = (atMs: number, instance = 'n_1', isLast = false): void => {
     const start = { name: 'a', instance, role, redirects: true, url: 'http://a', version: '1' };
     const journaled = { atMs: 0, tails: [] };
-    const bytes = encodeBeat({ ...start, linkNumber: 0, isLast, journaled });
+    const bytes = encodeBeat({ ...start, linkNumber: 0, isLast, journaled, mark: null });
     network.time.later(atMs, () => other.publish(beatSubject({ name: 'a', role }), bytes));
   };
   return { network, settled, connection, beat, stopping };

@@ -34,6 +34,7 @@ const beat = (name: string, role: Beat['role'] = 'all'): Beat => ({
   redirects: true,
   isLast: false,
   journaled: { atMs: 0, tails: [] },
+  mark: null,
 });
 
 /** One store stands for what every core has applied; each core has a folder. */

@@ -1,21 +1,20 @@
-/**
- * A beat: a node is up, its links and its journals go so far, and each second what a core has (msgpack, one array):
- *
- *   [1, name, instance, role, redirects, linkNumber, url, isLast, version, atMs, [[journal, tail], …], mark]
- *   mark   null, or [savedSeq, [[journal, position], …], [core, …], [core, delivery]]
- *
- * Fields are added at the end: a program that does not know one ignores it. So nodes of two versions are in one cluster
- * while it is upgraded.
- */
-import { packPlain } from '../../store/codec.ts';
+/** A beat: a node is up, its links and its journals go so far, and each second what a core has. */
 import type { NodeRole } from '../../store/management/cluster.ts';
-import { isCount, isCountPair, readFields } from '../message-fields.ts';
+import {
+  isCount,
+  isCountPair,
+  isFlag,
+  isText,
+  listOf,
+  messageFormat,
+  recordOf,
+} from '../message-fields.ts';
 import type { JournalPosition } from '../scans/scan-messages.ts';
 import { isNodeName, isNodeRole } from './node-name.ts';
 
-const messageVersion = 1;
 /** It is printed on terminals. */
-const versionPattern = /^[\w.+-]{1,64}$/;
+const isVersion = (value: unknown): value is string =>
+  isText(value) && /^[\w.+-]{1,64}$/.test(value);
 
 export interface NodeStart {
   readonly name: string;
@@ -46,7 +45,7 @@ export interface Mark {
   /** The newest entry of the log of scans. */
   readonly savedSeq: number;
   /** By journal: all scans below are counted. At most 13 bytes each, 0.8 MB in all: a message of NATS has 1 MB. */
-  readonly counted: ReadonlyMap<number, number>;
+  readonly counted: readonly JournalPosition[];
   /** Names of all registered cores, as it knows them: edges know them by this alone. */
   readonly cores: readonly string[];
   readonly applied: AppliedSeqs;
@@ -58,44 +57,29 @@ export interface Beat extends NodeStart {
   /** This start has stopped redirecting, and sends no other beat. */
   readonly isLast: boolean;
   readonly journaled: Journaled;
-  /** Of a core. */
-  readonly mark?: Mark | undefined;
+  /** Of a core, each second. */
+  readonly mark: Mark | null;
 }
 
-export function encodeBeat(beat: Beat): Uint8Array {
-  const { name, instance, role, redirects, linkNumber, url, isLast, version, journaled } = beat;
-  const { mark } = beat;
-  const fields = [name, instance, role, redirects, linkNumber, url, isLast, version];
-  const packed = mark ? [mark.savedSeq, [...mark.counted], mark.cores, mark.applied] : null;
-  return packPlain([messageVersion, ...fields, journaled.atMs, journaled.tails, packed]);
-}
+const isMark = recordOf<Mark>({
+  savedSeq: isCount,
+  counted: listOf(isCountPair),
+  cores: listOf(isNodeName),
+  applied: isCountPair,
+});
 
-/** @returns undefined for bytes that are no such message, or one of another version */
-export function readBeat(bytes: Uint8Array): Beat | undefined {
-  const fields = readFields(bytes) ?? [];
-  const [format, name, instance, role, redirects, linkNumber, url, isLast, ...later] = fields;
-  const [version, atMs, tails, packed] = later;
-  if (format !== messageVersion || !isNodeName(name) || !isNodeRole(role)) return undefined;
-  if (typeof instance !== 'string' || typeof url !== 'string') return undefined;
-  if (typeof redirects !== 'boolean' || typeof isLast !== 'boolean') return undefined;
-  if (typeof version !== 'string' || !versionPattern.test(version)) return undefined;
-  if (!isCount(linkNumber) || !isCount(atMs)) return undefined;
-  if (!Array.isArray(tails) || !tails.every(isCountPair)) return undefined;
-  const mark = packed === null ? undefined : readMark(packed);
-  if (packed !== null && mark === undefined) return undefined;
-  const start = { name, instance, role, redirects, url, version };
-  return { ...start, linkNumber, isLast, journaled: { atMs, tails }, mark };
-}
-
-function readMark(packed: unknown): Mark | undefined {
-  const [savedSeq, counted, cores, applied]: readonly unknown[] = Array.isArray(packed)
-    ? packed
-    : [];
-  if (!isCount(savedSeq) || !isCountPair(applied)) return undefined;
-  if (!Array.isArray(counted) || !counted.every(isCountPair)) return undefined;
-  if (!Array.isArray(cores) || !cores.every(isNodeName)) return undefined;
-  return { savedSeq, counted: new Map(counted), cores, applied };
-}
+export const { encode: encodeBeat, read: readBeat } = messageFormat<Beat>({
+  name: isNodeName,
+  instance: isText,
+  role: isNodeRole,
+  redirects: isFlag,
+  linkNumber: isCount,
+  url: isText,
+  isLast: isFlag,
+  version: isVersion,
+  journaled: recordOf<Journaled>({ atMs: isCount, tails: listOf(isCountPair) }),
+  mark: (value): value is Mark | null => value === null || isMark(value),
+});
 
 /** Beats of all cores, and of all edges. */
 export const coreBeats = 'qz.nodes.*';

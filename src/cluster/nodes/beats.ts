@@ -17,8 +17,7 @@
  * stops. A core sees the beats of the other one; an edge does not, so the cores ask it to stop.
  */
 import type { Timers } from '../../model/clock.ts';
-import { packPlain } from '../../store/codec.ts';
-import { readFields } from '../message-fields.ts';
+import { isText, messageFormat } from '../message-fields.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
 import { Marks } from '../scans/marks.ts';
 import {
@@ -53,7 +52,7 @@ export const lateMs = 400;
 /** A change is answered after this, followed or not. */
 const followMs = 2_000;
 
-const messageVersion = 1;
+const stopFormat = messageFormat<Pick<NodeStart, 'instance'>>({ instance: isText });
 
 export interface BeatsOptions {
   readonly connection: Pick<NatsConnection, 'publish' | 'subscribe'>;
@@ -162,7 +161,7 @@ export class Beats {
   get own(): Beat {
     const journaled = this.#progress?.journaled() ?? { atMs: 0, tails: [] };
     const { self } = this.#options;
-    return { ...self, linkNumber: this.#linkNumber, isLast: this.#isClosed, journaled };
+    return { ...self, linkNumber: this.#linkNumber, isLast: this.#isClosed, journaled, mark: null };
   }
 
   get #linkNumber(): number {
@@ -254,15 +253,15 @@ export class Beats {
     connection.publish(beatSubject(self), encodeBeat(beat));
   }
 
-  #dueMark(): Mark | undefined {
+  #dueMark(): Mark | null {
     const nowMs = this.#options.timers.monotonicMs();
-    if (nowMs - this.#markedMs < markMs) return undefined;
+    if (nowMs - this.#markedMs < markMs) return null;
     this.#markedMs = nowMs;
-    return this.#progress?.mark?.();
+    return this.#progress?.mark?.() ?? null;
   }
 
   #takeMark({ name, mark }: Pick<Beat, 'name' | 'mark'>): void {
-    if (mark === undefined) return;
+    if (mark === null) return;
     const isEdge = this.#options.self.role === 'edge';
     if (isEdge) this.marks.setCores(new Map(mark.cores.map((core) => [core, 0])));
     this.marks.take(name, mark);
@@ -318,13 +317,11 @@ export class Beats {
   #stopLater(one: Beat, other: Beat): void {
     if (one.role !== 'edge' || this.#options.self.role === 'edge') return;
     const later = one.instance > other.instance ? one : other;
-    const message = packPlain([messageVersion, later.instance]);
-    this.#options.connection.publish(stopSubject(later.name), message);
+    this.#options.connection.publish(stopSubject(later.name), stopFormat.encode(later));
   }
 
   #askedToStop(bytes: Uint8Array): void {
-    const [version, instance] = readFields(bytes) ?? [];
-    if (version === messageVersion && instance === this.#options.self.instance) this.#double('');
+    if (stopFormat.read(bytes)?.instance === this.#options.self.instance) this.#double('');
   }
 
   #double(url: string): void {

@@ -33,17 +33,6 @@ const coresSubject = 'qz.join';
 export const joinSubject = ({ role, name }: Pick<JoinRequest, 'role' | 'name'>): string =>
   role === 'edge' ? `qz.edge.${name}.join` : coresSubject;
 
-/** The cluster does not take this node. */
-export class JoinRefusedError extends NodeError {
-  override readonly name = 'JoinRefusedError';
-  readonly refusal: Refusal;
-
-  constructor(refusal: Refusal) {
-    super(refusal.detail);
-    this.refusal = refusal;
-  }
-}
-
 export interface JoiningOptions {
   readonly connection: Pick<NatsConnection, 'request' | 'problem'>;
   readonly timers: Timers;
@@ -53,7 +42,7 @@ export interface JoiningOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Asks each second until the leader answers. @throws JoinRefusedError; the signal's reason */
+/** Asks each second until the leader answers. @throws NodeError where it refuses; the signal's reason */
 export async function joinCluster(options: JoiningOptions): Promise<Admission> {
   const { connection, timers, log, request, signal } = options;
   const bytes = encodeJoinRequest(request);
@@ -70,15 +59,15 @@ export async function joinCluster(options: JoiningOptions): Promise<Admission> {
       if (answer === undefined) {
         why = 'the leader answers in another version';
       } else if ('refused' in answer) {
-        const mayLapse = timers.monotonicMs() - startedMs < inUseMs;
-        if (answer.refused !== 'name_in_use' || !mayLapse) throw new JoinRefusedError(answer);
-        why = answer.detail;
+        const isSoon = timers.monotonicMs() - startedMs < inUseMs;
+        if (!answer.mayLapse || !isSoon) throw new NodeError(answer.refused);
+        why = answer.refused;
       } else {
         return answer;
       }
     } catch (error) {
       signal?.throwIfAborted();
-      if (error instanceof JoinRefusedError) throw error;
+      if (error instanceof NodeError) throw error;
       why = connection.problem ?? `no core that leads answers (${messageOf(error)})`;
     }
     warn({ why });

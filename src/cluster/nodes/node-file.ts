@@ -12,7 +12,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJson, readIfThere, replaceFile } from '../../engine/small-files.ts';
 import type { NodeRole } from '../../store/management/cluster.ts';
-import { isCount } from '../message-fields.ts';
+import { isCount, isText, listOf, recordOf } from '../message-fields.ts';
 import { NodeError } from './node-error.ts';
 import { isNodeName, isNodeRole } from './node-name.ts';
 import { confirmStart } from './start-record.ts';
@@ -28,13 +28,22 @@ export interface NodeIdentity {
   readonly run: number;
 }
 
+const isIdentity = recordOf<NodeIdentity>({
+  cluster: isText,
+  node: isText,
+  name: isNodeName,
+  role: isNodeRole,
+  journals: listOf(isCount),
+  run: isCount,
+});
+
 /** Undefined in a folder that never joined, and where there is no folder. @throws NodeError if the file is not valid */
 export function readNodeFile(folder: string): NodeIdentity | undefined {
   const path = join(folder, nodeFileName);
   const bytes = existsSync(path) ? readIfThere(path) : undefined;
   if (bytes === undefined) return undefined;
-  const identity = parseIdentity(parseJson(bytes.toString('utf8')));
-  if (identity !== undefined) return identity;
+  const identity = parseJson(bytes.toString('utf8'));
+  if (isIdentity(identity)) return identity;
   throw new NodeError(
     `Cannot read ${path}: it is damaged, expected {"cluster", "node", "name", "role", "journals", "run"}; restore it from a backup of this machine`,
   );
@@ -71,27 +80,17 @@ export interface EdgeAccess {
   readonly cores: readonly string[];
 }
 
+const isAccess = recordOf<EdgeAccess>({ token: isText, cores: listOf(isText) });
+
 const edgeAccessFileName = 'edge.json';
 
 /** Undefined if the file is missing or cannot be read: the next join writes it again. */
 export function readEdgeAccess(folder: string): EdgeAccess | undefined {
   const value = parseJson(readIfThere(join(folder, edgeAccessFileName))?.toString('utf8') ?? '');
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { token, cores } = Object.fromEntries(Object.entries(value));
-  const isList = Array.isArray(cores) && cores.every((core) => typeof core === 'string');
-  return typeof token === 'string' && isList ? { token, cores } : undefined;
+  return isAccess(value) ? value : undefined;
 }
 
 /** Makes or replaces it, readable by its owner alone. */
 export function writeEdgeAccess(folder: string, { token, cores }: EdgeAccess): void {
   replaceFile(join(folder, edgeAccessFileName), `${JSON.stringify({ token, cores })}\n`);
-}
-
-function parseIdentity(value: unknown): NodeIdentity | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const { cluster, node, name, role, journals, run } = Object.fromEntries(Object.entries(value));
-  if (typeof cluster !== 'string' || typeof node !== 'string') return undefined;
-  if (!isNodeName(name) || !isNodeRole(role) || !isCount(run)) return undefined;
-  const isList = Array.isArray(journals) && journals.every(isCount);
-  return isList ? { cluster, node, name, role, journals, run } : undefined;
 }

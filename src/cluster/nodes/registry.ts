@@ -38,38 +38,16 @@ export interface JoinRequest {
   readonly cluster: string;
   /** Names this start of the process, in its beats too. */
   readonly instance: string;
-  /** Of its data folder, the present one last (start-record.ts); absent before it has any. */
-  readonly starts?: readonly string[];
-  readonly host?: string;
+  /** Of its data folder, the present one last (start-record.ts). */
+  readonly starts: readonly string[];
+  readonly host: string;
 }
 
-/**
- *   name_in_use       another node under this name is connected: it may lapse
- *   other_role        the name is of an edge, and a core asks, or the other way round
- *   other_cluster     its data folder is of another cluster
- *   copied_folder     its data folder is a copy: the name has started from another one since
- *   other_node        its data folder is of a registration that the name had before
- *   too_many_threads  more than a machine may have
- *   name_used_up      the name has had as many journals as a name gets
- *   no_journals       every number is given out
- */
-export const refusalCodes = [
-  'name_in_use',
-  'other_role',
-  'other_cluster',
-  'copied_folder',
-  'other_node',
-  'too_many_threads',
-  'name_used_up',
-  'no_journals',
-] as const;
-
-type RefusalCode = (typeof refusalCodes)[number];
-
 export interface Refusal {
-  readonly refused: RefusalCode;
-  /** A sentence for the operator. */
-  readonly detail: string;
+  /** Why, in a sentence for the operator. */
+  readonly refused: string;
+  /** Another node under this name is connected: it may have ended. */
+  readonly mayLapse: boolean;
 }
 
 export interface Joined {
@@ -174,10 +152,9 @@ export class Registry {
     const { store, ids, clock } = this.#options;
     const cluster = this.clusterId;
     if (cluster === undefined) throw new Error('Cannot register a node: the cluster has no id yet');
-    const { name, role, threads } = request;
+    const { name, role, threads, starts, host } = request;
     const known = store.cluster.nodes.get(name);
     const wanted = role === 'core' ? 0 : threads;
-    const { starts = [], host = '' } = request;
     const id = starts.at(-1);
     const isRepeated = request.id === '' && id !== undefined && known?.start?.id === id;
     const isAsked = known?.id === request.id || isRepeated;
@@ -209,31 +186,31 @@ export class Registry {
   }
 
   #refusal(
-    { name, id, role, cluster, instance, starts = [] }: JoinRequest,
+    { name, id, role, cluster, instance, starts }: JoinRequest,
     known: NodeRecord | undefined,
   ): Refusal | undefined {
     const { instanceOf } = this.#options;
     if (cluster !== '' && cluster !== this.clusterId) {
-      return refuse('other_cluster', `its data folder is of the cluster ${cluster}`);
+      return refuse(`its data folder is of the cluster ${cluster}`);
     }
     const isKnown = known !== undefined && known.leftAtMs === undefined;
     if (isKnown && (known.role === 'edge') !== (role === 'edge')) {
-      return refuse('other_role', `${name} is the name of a node with the role ${known.role}`);
+      return refuse(`${name} is the name of a node with the role ${known.role}`);
     }
     const last = isKnown && known.id === id ? known.start : undefined;
     // A folder without a recorded start has lost its `start.json`, or an operator has removed it.
     if (last !== undefined && starts.length > 1 && !starts.includes(last.id)) {
       const why = `its data folder is a copy: ${name} has started on ${last.host} since`;
-      return refuse('copied_folder', `${why}; start it in an empty data folder`);
+      return refuse(`${why}; start it in an empty data folder`);
     }
     const running = isKnown ? instanceOf(name) : undefined;
     if (running !== undefined && running !== instance) {
       const why = `${name} runs on ${known?.start?.host ?? 'another machine'}`;
-      return refuse('name_in_use', `${why}; ${ownNameRemedy}`);
+      return { ...refuse(`${why}; ${ownNameRemedy}`), mayLapse: true };
     }
     if (id !== '' && (!isKnown || known.id !== id)) {
       const why = `its data folder is of ${id}, and ${name} is ${isKnown ? known.id : 'not a node'} now`;
-      return refuse('other_node', `${why}; start it in an empty data folder`);
+      return refuse(`${why}; start it in an empty data folder`);
     }
     return undefined;
   }
@@ -241,14 +218,14 @@ export class Registry {
   #numbersRefusal(name: string, wanted: number, missing: number): Refusal | undefined {
     if (wanted > machineJournalsMax) {
       const why = `set redirect.threads to ${machineJournalsMax} or less, it asks for ${wanted}`;
-      return refuse('too_many_threads', why);
+      return refuse(why);
     }
     if (missing > 0 && this.journalsOf(name).length + missing > nameJournalsMax) {
       const why = `${name} has had its ${nameJournalsMax} journals; start it under another name`;
-      return refuse('name_used_up', why);
+      return refuse(why);
     }
     if (this.#options.store.last('journal') + missing >= journalsMax) {
-      return refuse('no_journals', `all ${journalsMax - 1} journals are given out`);
+      return refuse(`all ${journalsMax - 1} journals are given out`);
     }
     return undefined;
   }
@@ -285,7 +262,7 @@ export class Registry {
 
 const registrationOf = ({ journals, run }: Registration): Registration => ({ journals, run });
 
-const refuse = (refused: RefusalCode, why: string): Refusal => ({
-  refused,
-  detail: `Cannot join the cluster: ${why}`,
+const refuse = (why: string): Refusal => ({
+  refused: `Cannot join the cluster: ${why}`,
+  mayLapse: false,
 });

@@ -10,8 +10,12 @@ import type { AppliedSeqs, Mark } from '../nodes/beat-message.ts';
 /** So many cores have a scan before its own machine deletes it. */
 export const copiesWanted = 2;
 
+interface Reported extends Mark {
+  readonly positions: ReadonlyMap<number, number>;
+}
+
 export class Marks {
-  readonly #reported = new Map<string, Mark>();
+  readonly #reported = new Map<string, Reported>();
   #cores: ReadonlyMap<string, number> = new Map();
 
   /**
@@ -27,14 +31,15 @@ export class Marks {
 
   /** Ignores a core that is not registered. */
   take(core: string, mark: Mark): void {
-    if (this.#cores.has(core)) this.#reported.set(core, mark);
+    if (this.#cores.has(core))
+      this.#reported.set(core, { ...mark, positions: new Map(mark.counted) });
   }
 
   /** @returns the position up to which enough cores have counted a journal; undefined while too few have reported */
   counted(journal: number): number | undefined {
     const wanted = Math.min(copiesWanted, this.#cores.size);
     const positions = [...this.#reported.values()]
-      .map(({ counted }) => counted.get(journal) ?? 0)
+      .map(({ positions }) => positions.get(journal) ?? 0)
       .sort((a, b) => b - a);
     return wanted === 0 ? undefined : positions[wanted - 1];
   }

@@ -7,15 +7,12 @@
  * Readers return undefined for another version, and for bytes that are no such message.
  */
 import { journalsMax } from '../../scans/journal/positions.ts';
-import { packPlain } from '../../store/codec.ts';
-import { isCount, readFields } from '../message-fields.ts';
+import { isCount, messageFormat } from '../message-fields.ts';
 
 export const scanStream = 'SCANS';
 export const scanSubjects = 'qz.scans.>';
 export const scanSubject = (node: string): string => `qz.scans.${node}`;
 export const rewindSubject = (node: string): string => `qz.ask.${node}.rewind`;
-
-const version = 1;
 
 /** Positions name scans for good: they show whether a piece is new, also if it comes twice, late, or cut in another way. */
 export interface ScanMessage {
@@ -31,19 +28,21 @@ export interface ScanMessage {
   readonly bytes: Uint8Array;
 }
 
-export function encodeScanMessage({ journal, run, after, from, bytes }: ScanMessage): Uint8Array {
-  return packPlain([version, journal, run, after, from, bytes]);
-}
+const scanFormat = messageFormat<ScanMessage>({
+  journal: isCount,
+  run: isCount,
+  after: isCount,
+  from: isCount,
+  bytes: (value): value is Uint8Array => value instanceof Uint8Array,
+});
+export const encodeScanMessage = scanFormat.encode;
 
 export function readScanMessage(body: Uint8Array): ScanMessage | undefined {
-  const fields = readFields(body);
-  if (fields === undefined || fields[0] !== version) return undefined;
-  const [, journal, run, after, from, bytes] = fields;
-  if (!isCount(journal) || !isCount(run) || !isCount(after) || !isCount(from)) return undefined;
-  if (from < after || !(bytes instanceof Uint8Array)) return undefined;
-  if (bytes.length === 0 || journal >= journalsMax) return undefined;
-  if (!Number.isSafeInteger(from + bytes.length)) return undefined;
-  return { journal, run, after, from, bytes };
+  const message = scanFormat.read(body);
+  if (message === undefined) return undefined;
+  const { journal, after, from, bytes } = message;
+  if (from < after || bytes.length === 0 || journal >= journalsMax) return undefined;
+  return Number.isSafeInteger(from + bytes.length) ? message : undefined;
 }
 
 export interface RewindRequest {
@@ -51,13 +50,9 @@ export interface RewindRequest {
   readonly position: number;
 }
 
-export const encodeRewind = ({ journal, position }: RewindRequest): Uint8Array =>
-  packPlain([version, journal, position]);
-
-export function readRewind(body: Uint8Array): RewindRequest | undefined {
-  const [of, journal, position] = readFields(body) ?? [];
-  if (of !== version || !isCount(journal) || !isCount(position)) return undefined;
-  return { journal, position };
-}
+export const { encode: encodeRewind, read: readRewind } = messageFormat<RewindRequest>({
+  journal: isCount,
+  position: isCount,
+});
 
 export type JournalPosition = readonly [journal: number, position: number];

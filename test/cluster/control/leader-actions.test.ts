@@ -27,7 +27,7 @@ const beat = (name: string, role: NodeRecord['role'], linkNumber: number): Beat 
   const redirects = role !== 'core';
   const journaled = { atMs: 0, tails: [] };
   const start = { name, role, url, redirects, instance: `n_${name}`, version: '0.2.0' };
-  return { ...start, linkNumber, isLast: false, journaled };
+  return { ...start, linkNumber, isLast: false, journaled, mark: null };
 };
 const nodes = [
   node('a', 'all', [1, 2]),

@@ -3,7 +3,7 @@ import type { Mark } from '../../../src/cluster/nodes/beat-message.ts';
 import { Marks } from '../../../src/cluster/scans/marks.ts';
 import { Played, type Steps } from '../log/played.ts';
 
-const mark: Mark = { savedSeq: 0, counted: new Map(), cores: ['a', 'b', 'c'], applied: [0, 0] };
+const mark: Mark = { savedSeq: 0, counted: [], cores: ['a', 'b', 'c'], applied: [0, 0] };
 
 /** The marks of all cores at one node. The trace has what the script asks for. */
 class MarksPlay {
@@ -16,10 +16,8 @@ class MarksPlay {
       this.#marks.setCores(
         new Map(cores.map((core) => [core.split('.')[0]!, Number(core.split('.')[1] ?? 1)])),
       ),
-    counts: (core, position, journal = '1') => {
-      const counted = new Map([[Number(journal), Number(position)]]);
-      this.#marks.take(core, { ...mark, counted });
-    },
+    counts: (core, position, journal = '1') =>
+      this.#marks.take(core, { ...mark, counted: [[Number(journal), Number(position)]] }),
     saved: (core, seq) => this.#marks.take(core, { ...mark, savedSeq: Number(seq) }),
     applied: (core) => this.#marks.take(core, { ...mark, applied: [5, 6] }),
     'counted?': (journal = '1') => this.#played.note(`${this.#marks.counted(Number(journal))}`),

@@ -46,7 +46,7 @@ export class SimulatedPruning {
     this.#marks.set(name, marks);
     const tell = (): void => {
       const applied = [this.#flushed.get(name) ?? 0, 0] as const;
-      const mark = { savedSeq: 0, counted: new Map(), cores: [], applied };
+      const mark = { savedSeq: 0, counted: [], cores: [], applied };
       for (const [other, theirs] of this.#marks) {
         if (other !== name && this.#random.chance(lostShare)) continue;
         theirs.take(name, mark);
