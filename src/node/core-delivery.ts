@@ -10,6 +10,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreReplication } from '../cluster/store-replication.ts';
+import { Failure } from '../model/failure.ts';
 import type { Base } from '../modules.ts';
 import { openDeliveryTables } from '../store/delivery/delivery.ts';
 import { systemTimers } from '../system-clock.ts';
@@ -54,14 +55,14 @@ export class CoreDelivery {
     return { tables: this.tables, store, isHeld: () => this.replication.isHeld };
   }
 
-  /** Resolves when this machine leads the log of deliveries. @throws Error if another one keeps leading it, or if it has stopped */
+  /** Resolves when this machine leads the log of deliveries. @throws Failure not_active if another one keeps leading it, or if it has stopped */
   async lead(): Promise<void> {
     for (let waitedMs = 0; waitedMs < leadMsMax; waitedMs += stepMs) {
       if (this.replication.isHeld) return;
       if (!this.#mayLead() || this.replication.status.stop !== undefined) break;
       await pause(stepMs);
     }
-    throw new Error('the log of deliveries is not led from here');
+    throw new Failure('not_active', 'The log of deliveries is not led from here');
   }
 
   /** Another core may lead it at once. */

@@ -10,6 +10,7 @@
  */
 import { Failure, messageOf } from '../model/failure.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { Ticker } from '../telemetry/ticker.ts';
 
 export interface OpenRole {
   close(): Promise<void>;
@@ -32,19 +33,25 @@ export interface LeaderLifecycleOptions {
  * do webhooks.
  */
 const closeMsMax = 8_000;
-/** After a role that could not be opened. */
+/** After a role that could not be opened, and for a change that comes just when the last one ends. */
 const retryMs = 500;
 
 export class LeaderLifecycle {
   readonly #options: LeaderLifecycleOptions;
+  readonly #ticker: Ticker;
   #open: ({ readonly name: Role } & OpenRole) | undefined;
-  #changing: Promise<void> | undefined;
-  #retry: NodeJS.Timeout | undefined;
   /** The process stops: no other role opens. */
   isClosed = false;
 
   constructor(options: LeaderLifecycleOptions) {
     this.#options = options;
+    this.#ticker = new Ticker({
+      everyMs: retryMs,
+      run: () => this.#follow(),
+      log: options.log,
+      failed: 'cannot change role, retrying',
+      resumed: 'the role can change again',
+    });
   }
 
   get role(): Role | 'none' {
@@ -52,20 +59,13 @@ export class LeaderLifecycle {
   }
 
   /** Opens the role that is due; call it whenever that may have changed. Resolves when it is open, or is tried again. */
-  async update(): Promise<void> {
-    this.#stopRetry();
-    this.#changing ??= this.#follow().finally(() => {
-      this.#changing = undefined;
-      // It may have become due between the last look and now.
-      if (this.#isToChange && this.#retry === undefined) void this.update();
-    });
-    await this.#changing;
+  update(): Promise<void> {
+    return this.#ticker.runNow();
   }
 
   async close(): Promise<void> {
     this.isClosed = true;
-    this.#stopRetry();
-    await this.#changing;
+    await this.#ticker.close();
     try {
       if (this.#open !== undefined) await this.#close(this.#open);
     } catch (err) {
@@ -75,30 +75,12 @@ export class LeaderLifecycle {
   }
 
   async #follow(): Promise<void> {
-    while (this.#isToChange) {
-      const due = this.#due;
-      try {
-        await this.#change(due);
-      } catch (err) {
-        const reason = messageOf(err);
-        this.#options.log.warn({ reason, role: due }, 'cannot change role, retrying');
-        if (!this.isClosed) this.#retry = setTimeout(() => void this.update(), retryMs);
-        return;
-      }
+    const { isLeading } = this.#options;
+    while (!this.isClosed) {
+      const due = isLeading() ? 'leading' : 'standby';
+      if (due === this.role) return;
+      await this.#change(due);
     }
-  }
-
-  #stopRetry(): void {
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
-  }
-
-  get #isToChange(): boolean {
-    return !this.isClosed && this.#due !== this.role;
-  }
-
-  get #due(): Role {
-    return this.#options.isLeading() ? 'leading' : 'standby';
   }
 
   async #change(name: Role): Promise<void> {
