@@ -283,7 +283,6 @@ const withClusterEndpoints = (endpoints: ClusterEndpoints | undefined, then: Han
     : {
         handle: async (request) => await (endpoints.reply(request) ?? then.handle(request)),
         refuse: (request, failure) => then.refuse(request, failure),
-        ...(then.ready && { ready: then.ready }),
       };
 
 export interface PortsOptions extends Pick<HttpServerOptions, 'handler' | 'forwarded'> {

@@ -18,7 +18,7 @@ import { engineChecks, meteredHealth } from './engine/operator-metrics.ts';
 import type { EngineThreads } from './engine/threads.ts';
 import { StoredData } from './engine/watch/stored-data.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
-import { ImageCache } from './images/image-cache.ts';
+import { createImageCache } from './images/image-cache.ts';
 import { type Images, registerImageMetrics } from './images/image-service.ts';
 import type { LinkWriter } from './links/writer.ts';
 import { Signal } from './model/signal.ts';
@@ -223,7 +223,7 @@ async function openApi(
   const { codes, queries, images, threads } = engine;
   const { workspaces, metrics, webhooks, watched: stored } = work;
   const committed = [management.environment.committed, threads.shards.committed];
-  const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
+  const imageCache = createImageCache(config.images.cacheBytesMax);
   registerImageMetrics(metrics, { images, imageCache });
   const checks = engineChecks({ ...engine, management, webhooks, links: codes.links, stored });
   const health = meteredHealth(metrics, base, [...checks, ...(cluster?.checks ?? [])]);

@@ -13,14 +13,7 @@
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import {
-  type Handler,
-  isRead,
-  type ReadyAnswers,
-  type Reply,
-  type Request,
-  withHeader,
-} from '../http/request.ts';
+import { type Handler, isRead, type Reply, type Request, withHeader } from '../http/request.ts';
 import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { CounterHandle, HistogramHandle } from '../telemetry/metrics.ts';
@@ -87,7 +80,6 @@ export class ApiServer implements Handler {
   /** Absent if only this process redirects and makes changes. */
   readonly #gate: ClusterGate | undefined;
   readonly #docsUrl: string;
-  readonly ready: ReadyAnswers;
   readonly #requests: CounterHandle;
   readonly #latency: HistogramHandle;
 
@@ -104,19 +96,7 @@ export class ApiServer implements Handler {
     const { retryDelaysMs } = config.webhooks;
     this.#docs = new Docs(routes, { publicUrl, retryDelaysMs });
     this.#router = new Router([...routes, openApiRoute(this.#docs)]);
-    const { imageCache } = services;
     this.#gate = openGate(services, this.#docsUrl);
-    this.ready = {
-      prefix: imagePrefix,
-      find: (path, query) =>
-        this.#gate?.isStale === true ? undefined : imageCache.find(`${path}?${query}`),
-    };
-    metrics.total(
-      'quietzone_ready_images_total',
-      'Images sent from memory, which the requests by route do not include',
-      [],
-      () => imageCache.found,
-    );
     this.#requests = metrics.counter(
       'quietzone_api_requests_total',
       'Requests answered by the API, by route and status',

@@ -59,14 +59,6 @@ export interface Handler {
   handle(request: Request): Promise<Reply>;
   /** Answers a request that the server does not pass to `handle`. */
   refuse(request: Request, failure: Failure): Reply;
-  /** Answers to plain GETs that depend on the address alone. */
-  readonly ready?: ReadyAnswers;
-}
-
-export interface ReadyAnswers {
-  readonly prefix: string;
-  /** Must return the same object for the same answer. Undefined = `handle` the request. */
-  find(path: string, query: string): Reply | undefined;
 }
 
 /** The server adds the framing and X-Request-Id. Header values must not have control characters. */

@@ -23,7 +23,6 @@ import {
   assertSafe,
   isSource,
   noSniffing,
-  readyAnswer,
   sendStream,
   write,
   writeHead,
@@ -55,7 +54,7 @@ export interface HttpServerOptions {
   /** A client that reads nothing of a streamed answer for this long is disconnected; default: a minute. */
   readonly stallMsMax?: number;
   readonly tls?: TlsFiles;
-  /** Added to each answer except `Handler.ready` ones. */
+  /** Added to each answer. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly addresses: ClientAddresses;
   /** Absent = no other machine forwards requests to this one. */
@@ -141,7 +140,6 @@ export class HttpServer {
 
   #accept(res: uWS.HttpResponse, req: uWS.HttpRequest, group: ConnectionGroup): void {
     this.#arrivals += 1;
-    if (this.#sendReady(res, req)) return;
     const headers = new Headers();
     req.forEach((name, value) => headers.add(name, value));
     const body = new Body(headers.bodyBytes, res);
@@ -157,25 +155,6 @@ export class HttpServer {
       this.#bodies.delete(body);
       inNextCycle(() => this.#refuse(res, request, fault));
     } else void this.#answer(res, request, body, group);
-  }
-
-  /** Answers at once: no body follows, so no handlers are needed. */
-  #sendReady(res: uWS.HttpResponse, req: uWS.HttpRequest): boolean {
-    const { ready } = this.#options.handler;
-    const path = req.getUrl();
-    if (ready === undefined || !path.startsWith(ready.prefix) || this.#isDraining) return false;
-    if (req.getMethod() !== 'get' || req.getHeader('if-none-match') !== '') return false;
-    if (connectionAsked(req.getHeader('connection')) !== 'keep') return false;
-    const hasBody =
-      req.getHeader('content-length') !== '' || req.getHeader('transfer-encoding') !== '';
-    const reply = hasBody ? undefined : ready.find(path, req.getQuery() ?? '');
-    const answer = reply && readyAnswer(reply);
-    if (answer === undefined) return false;
-    res.cork(() => {
-      res.writeHeader(answer.name, answer.value);
-      res.end(answer.body);
-    });
-    return true;
   }
 
   #request(res: uWS.HttpResponse, req: uWS.HttpRequest, headers: Headers, body: Body): Request {

@@ -1,4 +1,4 @@
-/** Writes a `Reply` in one corked call or as a stream, and prepares those that are sent many times. */
+/** Writes a `Reply` in one corked call or as a stream. */
 import type * as uWS from 'uWebSockets.js';
 import type { Connection } from './framing.ts';
 import type { Reply } from './request.ts';
@@ -63,31 +63,6 @@ function endHead(res: uWS.HttpResponse, bodyBytes: number, connection: Connectio
   if (connection === 'close') res.writeHeader('Connection', 'close');
   res.writeHeader('Content-Length', String(bodyBytes));
   res.endWithoutBody();
-}
-
-/**
- * An answer that is sent many times, without X-Request-Id. All headers are one, because a `writeHeader` costs about 0.7 µs:
- * `name` that every answer has, `value` its value CRLF name: value CRLF name: value.
- */
-interface ReadyAnswer {
-  readonly name: string;
-  readonly value: string;
-  readonly body: Uint8Array;
-}
-
-const readyAnswers = new WeakMap<Reply, ReadyAnswer>();
-
-/** Undefined unless the reply is a 200 with bytes and safe headers. */
-export function readyAnswer(reply: Reply): ReadyAnswer | undefined {
-  const cached = readyAnswers.get(reply);
-  if (cached !== undefined) return cached;
-  if (reply.status !== 200) return undefined;
-  if (!(reply.body instanceof Uint8Array)) return undefined;
-  if (control.test(Object.values(reply.headers).join(''))) return undefined;
-  const more = Object.entries(reply.headers).map(([name, value]) => `\r\n${name}: ${value}`);
-  const made = { name: noSniffing.name, value: noSniffing.value + more.join(''), body: reply.body };
-  readyAnswers.set(reply, made);
-  return made;
 }
 
 interface StreamOptions {

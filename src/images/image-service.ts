@@ -163,7 +163,7 @@ export function registerImageMetrics(
     'quietzone_image_cache_bytes',
     'Drawn images in memory',
     [],
-    () => imageCache.bytes,
+    () => imageCache.calculatedSize,
   );
   metrics.gauge(
     'quietzone_pool_waiting',

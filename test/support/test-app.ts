@@ -28,7 +28,7 @@ import type { Codes } from '../../src/codes/codes.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import type { HttpServer } from '../../src/http/server.ts';
-import { ImageCache } from '../../src/images/image-cache.ts';
+import { createImageCache } from '../../src/images/image-cache.ts';
 import { assembleImages, type Images } from '../../src/images/image-service.ts';
 import { localTasks } from '../../src/images/tasks.ts';
 import type { Clock, SteadyClock } from '../../src/model/clock.ts';
@@ -296,7 +296,7 @@ export class TestApp {
         mail: mail?.emails,
         scans: options.scans ?? this.scans,
         committed,
-        imageCache: new ImageCache(base.config.images.cacheBytesMax, committed),
+        imageCache: createImageCache(base.config.images.cacheBytesMax),
         stopping: this.stopping,
         images: options.images === 'drawn' ? this.images.service : (options.images ?? fakeImages),
         designs: this.images.designs,

@@ -34,7 +34,7 @@ export class ClusterGate {
     this.#docsUrl = docsUrl;
   }
 
-  get isStale(): boolean {
+  get #isStale(): boolean {
     return this.#options.isStale?.() === true;
   }
 
@@ -42,13 +42,13 @@ export class ClusterGate {
   async pass(request: Request, mayChange: boolean, work: Work): Promise<Reply> {
     if (isRead(request)) {
       const reply = await work(request);
-      return this.isStale ? withHeader(reply, 'X-Quietzone-Stale', '1') : reply;
+      return this.#isStale ? withHeader(reply, 'X-Quietzone-Stale', '1') : reply;
     }
-    if (this.isStale) return this.#notActive(request);
+    if (this.#isStale) return this.#notActive(request);
     const reply = await work(request);
     const { status } = reply;
     // A change that was made is in the log. A refusal may come from old data.
-    if (status >= 400 && status < 500 && this.isStale) return this.#notActive(request);
+    if (status >= 400 && status < 500 && this.#isStale) return this.#notActive(request);
     if (!mayChange || status >= 300) return reply;
     const behind = (await this.#options.changesFollowed?.()) ?? 0;
     return behind > 0 ? withHeader(reply, 'X-Links-Behind', String(behind)) : reply;

@@ -8,7 +8,7 @@
 import { isKnown } from '../../http/headers.ts';
 import type { Reply, Request } from '../../http/request.ts';
 import { imageContent } from '../../images/content.ts';
-import { type ImageFormat, imageFormats, pointsOf, sizeStandard } from '../../images/formats.ts';
+import { type ImageFormat, imageFormats, pointsOf } from '../../images/formats.ts';
 import { attachment } from '../../images/file-name.ts';
 import type { ImageAnswer } from '../../images/image-cache.ts';
 import type { RenderedImage } from '../../images/image-service.ts';
@@ -38,22 +38,14 @@ export async function imageReply(services: ApiServices, request: Request): Promi
   const style = styleOf(code.design);
   const version = imageVersion(content, style);
   const cacheControl = v === version ? forEver : maxAge;
-  // One spelling for all queries of the same meaning. The first is the dashboard's.
-  const query = [
-    ...(v === version ? [`v=${v}`] : []),
-    ...(size === sizeStandard ? [] : [mm === undefined ? `size=${size}` : `mm=${mm}`]),
-    ...(download === '1' ? ['download=1'] : []),
-  ];
-  const address = `${request.path}?${query.join('&')}`;
   const disposition = download === '1' ? attachment(code.name, code.id, format) : undefined;
-  // A renamed code is another file.
-  const shown = `${version} ${disposition ?? ''}`;
-  const { commits } = imageCache;
-  let answer = imageCache.check(address, shown);
+  // Queries of the same meaning share an image. A renamed code is another file.
+  const key = [request.path, size, version, cacheControl, disposition].join(' ');
+  let answer = imageCache.get(key);
   if (answer === undefined) {
     const image = await images.render({ content, format, size, style });
     answer = answerOf(image, { format, cacheControl, disposition });
-    imageCache.put(address, shown, commits, answer);
+    imageCache.set(key, answer);
   }
   const { ETag } = answer.headers;
   if (!isKnown(request.header('if-none-match'), ETag)) return answer;
