@@ -253,7 +253,7 @@ class EventStream {
     const { feed, end, isAllowed } = this.options;
     const gap = feed.hasGap ? 'event: gap\ndata: {"reason":"not_kept"}\n\n' : '';
     try {
-      yield Buffer.from(`retry: ${retryMs}\n${feed.idLine}\n${gap}`);
+      yield Buffer.from(`retry: ${retryMs}\n${feed.idLine()}\n${gap}`);
       while (!this.#isGone && this.#end === undefined) {
         const { text, hasMore } = feed.next();
         if (text !== '') {

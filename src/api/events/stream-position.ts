@@ -1,9 +1,8 @@
 /**
  * Where a live stream resumes: reads and writes the ids that clients send back as Last-Event-ID.
  *
- *   id of the stream   <encrypted "<outbox sequence>-<block sequence>.<entries done>">.<events>.<scans>: behind so
- *                      many own events of each log after that position, exactly behind one; in a cluster with
- *                      "@<store>@<time>": whose blocks these are, and the time of the next scan
+ *   id of the stream   encrypted "<outbox sequence>-<block sequence>.<entries done>", exactly behind an event; in a cluster
+ *                      with "@<store>@<time>": whose blocks these are, and about when the next scan was
  *   evt_…              an event of GET /events: right after it in its own log, from its time on in the other
  *   other texts of the first form are unknown
  *
@@ -26,21 +25,12 @@ import type { Positions } from '../positions.ts';
 /** A scan is committed within 400 ms; twice that and some. */
 const commitMsMax = 1_000;
 const plainPattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,9})(?:@([\w.]{1,80})@(\d{1,15}))?$/;
-/** A chunk has at most 200 of each. */
-const idPattern = /^([\w-]{59,400})(?:\.(\d{1,3})\.(\d{1,3}))?$/;
-
-/** Own events of the outbox, and own scans. */
-export interface Passed {
-  events: number;
-  scans: number;
-}
+const idPattern = /^[\w-]{59,400}$/;
 
 export interface FeedPosition {
   /** Sequence of the last event of the outbox that was sent or skipped. */
   readonly event: number;
   readonly scan: EventCursor;
-  /** Own events behind it that the client has had. */
-  readonly passed?: Readonly<Passed>;
   /** Scans up to this block are sent only when their id comes after this one. */
   readonly behind?: { readonly sequence: number; readonly id: string };
 }
@@ -58,12 +48,15 @@ export interface EventLogs {
   readonly scanStore?: string | undefined;
 }
 
+/** @param scanMs of the last scan before it; absent = read that of the next one, in a cluster */
 export function writePosition(
   { positions, scans, clock, scanStore }: EventLogs,
   workspaceNo: WorkspaceNo,
   { event, scan }: FeedPosition,
+  scanMs?: number,
 ): string {
-  const of = scanStore === undefined ? '' : `@${scanStore}@${scans.timeOf(scan, clock.now())}`;
+  const timeMs = (): number => scanMs ?? scans.timeOf(scan, clock.now());
+  const of = scanStore === undefined ? '' : `@${scanStore}@${timeMs()}`;
   const text = `${event}-${scan.sequence}.${scan.entry}${of}`;
   return positions.of(workspaceNo, 'stream').encrypt(text);
 }
@@ -75,27 +68,20 @@ export function readPosition(
   id: string,
 ): StreamStart {
   if (parseId('evt', id) !== undefined) return behindEvent(sources, workspaceNo, id) ?? 'unknown';
-  const [, position, events = '0', scans = '0'] = idPattern.exec(id) ?? [];
-  if (position === undefined) {
+  if (!idPattern.test(id)) {
     throw invalid(
       'lastEventId',
       'invalid',
       'Expected an id of this stream, or of an event (evt_…)',
     );
   }
-  const text = sources.positions.of(workspaceNo, 'stream').decrypt(position) ?? '';
+  const text = sources.positions.of(workspaceNo, 'stream').decrypt(id) ?? '';
   const [, event, sequence, entry, store, timeMs] = plainPattern.exec(text) ?? [];
   if (event === undefined) return 'unknown';
   if (store !== sources.scanStore && store !== undefined) {
-    // How many own scans were behind it was counted in the other order.
-    const passed = { events: Number(events), scans: 0 };
-    return { event: Number(event), scan: sources.scans.continuedAt(Number(timeMs)), passed };
+    return { event: Number(event), scan: sources.scans.continuedAt(Number(timeMs)) };
   }
-  return {
-    event: Number(event),
-    scan: { sequence: Number(sequence), entry: Number(entry) },
-    passed: { events: Number(events), scans: Number(scans) },
-  };
+  return { event: Number(event), scan: { sequence: Number(sequence), entry: Number(entry) } };
 }
 
 function behindEvent(
