@@ -1,5 +1,5 @@
 /**
- * What resources have in common: get one, list them page by page, delete one, answer with a new one.
+ * What resources have in common: get one, list them page by page, delete one, make one.
  *
  * The lists here are bounded and in memory: members, invites, keys, workspaces, endpoints. Items come
  * newest first by id; a cursor is the last id of a page, so an item that is added or removed meanwhile shifts nothing.
@@ -190,19 +190,36 @@ export function created(
 }
 
 /**
- * Answers with what `work` makes. The answer is computed once: under an Idempotency-Key (`keep`) inside the transaction
- * that makes it, else after it.
+ * A POST whose result is made once: under an Idempotency-Key inside the transaction of its effect, where `make` calls
+ * `kept`, else after it.
  */
-export async function idempotentResult<T>(
-  keep: RawCall['keep'],
-  answer: (made: T) => Result,
-  work: (kept: (made: T) => void) => Promise<T>,
-): Promise<Result> {
-  let stored: Result | undefined;
-  const made = await work((value) => {
-    if (keep === undefined) return;
-    stored = answer(value);
-    keep(stored);
+export function postRoute<Made, B extends z.ZodType>({
+  failures = ['conflict'],
+  make,
+  result,
+  ...described
+}: Described &
+  Pick<RouteDescription, 'answer' | 'isSlow'> & {
+    readonly body: B;
+    readonly bodyFor?: () => B;
+    /** Beyond those of every such route. */
+    readonly failures?: RouteDescription['failures'];
+    readonly make: (call: Call<unknown, z.output<B>>, kept: (made: Made) => void) => Promise<Made>;
+    readonly result: (made: Made, actor: Actor) => Result;
+  }): Route {
+  return createRoute<typeof noQuery, B>({
+    method: 'POST',
+    ...described,
+    failures: [...failures, 'idempotency_conflict', 'storage_full'],
+    handle: async (call) => {
+      const { actor, keep } = call;
+      let stored: Result | undefined;
+      const made = await make(call, (value) => {
+        if (keep === undefined) return;
+        stored = result(value, actor);
+        keep(stored);
+      });
+      return stored ?? result(made, actor);
+    },
   });
-  return stored ?? answer(made);
 }

@@ -16,7 +16,7 @@ import {
 import { isoTime } from '../../model/day.ts';
 import { type Actor, plans, roleAtLeast } from '../../model/workspace.ts';
 import { createdAt, emptyBody, idField, plainText, time } from '../fields.ts';
-import { created, getRoute, idempotentResult } from '../resource.ts';
+import { created, getRoute, postRoute } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import { view } from '../view.ts';
 import { stripeRoutes } from './stripe.ts';
@@ -229,8 +229,7 @@ export function billingRoutes(billing: Billing): Route[] {
 }
 
 function openCheckout(billing: Billing): Route {
-  return createRoute({
-    method: 'POST',
+  return postRoute({
     path: '/billing/checkout',
     operationId: 'openCheckout',
     access: 'owner',
@@ -244,19 +243,14 @@ function openCheckout(billing: Billing): Route {
       'or confirmation, which emits `subscription.created`, or `subscription.updated` for a change.',
     body: checkoutBody,
     answer: { status: 201, schema: checkout, what: 'The checkout; Location names it' },
-    failures: ['conflict', 'billing_disabled', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body, keep }) =>
-      await idempotentResult(
-        keep,
-        (record) => created('/billing/checkout', viewCheckout(billing, record)),
-        (kept: (record: CheckoutRecord) => void) => billing.openCheckout(actor, body, kept),
-      ),
+    failures: ['conflict', 'billing_disabled'],
+    make: async ({ actor, body }, kept) => await billing.openCheckout(actor, body, kept),
+    result: (record: CheckoutRecord) => created('/billing/checkout', viewCheckout(billing, record)),
   });
 }
 
 function confirmCheckout(billing: Billing): Route {
-  return createRoute({
-    method: 'POST',
+  return postRoute({
     path: '/billing/checkout/:id/confirm',
     operationId: 'confirmCheckout',
     access: 'owner',
@@ -267,13 +261,9 @@ function confirmCheckout(billing: Billing): Route {
       'at once. Emits `subscription.created`. Where `confirmedBy` is `operator`, it is 403.',
     body: emptyBody,
     answer: { status: 200, schema: checkout, what: 'The complete checkout' },
-    failures: ['not_found', 'conflict', 'billing_disabled', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, id, keep }) =>
-      await idempotentResult(
-        keep,
-        (record) => jsonResult(200, viewCheckout(billing, record)),
-        (kept: (record: CheckoutRecord) => void) => billing.confirm(actor.workspaceNo, id, kept),
-      ),
+    failures: ['not_found', 'conflict', 'billing_disabled'],
+    make: async ({ actor, id }, kept) => await billing.confirm(actor.workspaceNo, id, kept),
+    result: (record: CheckoutRecord) => jsonResult(200, viewCheckout(billing, record)),
   });
 }
 
@@ -325,8 +315,7 @@ function cancelSubscription(billing: Billing): Route {
 }
 
 function resumeSubscription(billing: Billing): Route {
-  return createRoute({
-    method: 'POST',
+  return postRoute({
     path: '/billing/subscription/resume',
     operationId: 'resumeSubscription',
     access: 'owner',
@@ -336,12 +325,9 @@ function resumeSubscription(billing: Billing): Route {
     description: 'Before `effectiveAt`; afterwards a new checkout starts a new subscription.',
     body: emptyBody,
     answer: { status: 200, schema: subscription, what: 'The subscription, active again' },
-    failures: ['conflict', 'billing_disabled', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, keep }) =>
-      await idempotentResult(
-        keep,
-        (status) => jsonResult(200, viewSubscription(billing, actor, status)),
-        (kept: (status: BillingStatus) => void) => billing.resume(actor.workspaceNo, kept),
-      ),
+    failures: ['conflict', 'billing_disabled'],
+    make: async ({ actor }, kept) => await billing.resume(actor.workspaceNo, kept),
+    result: (status: BillingStatus, actor: Actor) =>
+      jsonResult(200, viewSubscription(billing, actor, status)),
   });
 }

@@ -17,7 +17,7 @@ import {
 import { totalsRows } from '../analytics/analytics-schemas.ts';
 import { groupRows } from '../analytics/code-rows.ts';
 import { checkOrder } from '../fields.ts';
-import { created, deleteRoute, getRoute, idempotentResult, viewsOf } from '../resource.ts';
+import { created, deleteRoute, getRoute, postRoute, viewsOf } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {
   campaign,
@@ -50,8 +50,7 @@ export function campaignRoutes(options: CampaignsOptions): Route[] {
 }
 
 function createOne(options: CampaignsOptions): Route {
-  return createRoute({
-    method: 'POST',
+  return postRoute({
     path: '/campaigns',
     operationId: 'createCampaign',
     access: 'editor',
@@ -62,15 +61,11 @@ function createOne(options: CampaignsOptions): Route {
       '`campaign.ended` within 5 minutes of the end, once.',
     body: campaignCreateBody,
     answer: { status: 201, schema: campaign, what: 'The campaign; Location names it' },
-    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body: { name, startDate, endDate, qrCodeIds }, keep }) => {
+    make: async ({ actor, body: { name, startDate, endDate, qrCodeIds } }, kept) => {
       const draft = { name, startDay: startDate, endDay: endDate ?? undefined, qrCodeIds };
-      return await idempotentResult(
-        keep,
-        (record: CampaignRecord) => created('/campaigns', viewWithCodes(options, record)),
-        async (kept) => await options.campaigns.create(actor, draft, kept),
-      );
+      return await options.campaigns.create(actor, draft, kept);
     },
+    result: (record: CampaignRecord) => created('/campaigns', viewWithCodes(options, record)),
   });
 }
 

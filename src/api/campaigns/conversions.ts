@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { codeConversions, conversion, conversionBody } from './campaign-schemas.ts';
 import { codeRangeShape } from '../analytics/code-analytics.ts';
 import { checkOrder } from '../fields.ts';
-import { idempotentResult } from '../resource.ts';
+import { postRoute } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import { view } from '../view.ts';
 
@@ -24,8 +24,7 @@ export function conversionRoutes(options: ConversionsOptions): Route[] {
 }
 
 function createOne({ conversions }: ConversionsOptions): Route {
-  return createRoute({
-    method: 'POST',
+  return postRoute({
     path: '/conversions',
     operationId: 'createConversion',
     access: 'editor',
@@ -43,17 +42,14 @@ function createOne({ conversions }: ConversionsOptions): Route {
       known: 'Its `externalId` was counted before: the first',
       headers: ['Location'],
     },
-    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body: { qrCodeId, value, externalId }, keep }) => {
-      const answer = (made: Conversion) =>
-        jsonResult(
-          made.isRepeated ? 200 : 201,
-          view(conversion, { ...made, deduplicated: made.isRepeated }),
-          { Location: `/v1/qr-codes/${made.qrCodeId}/conversions` },
-        );
-      const draft = { qrCodeId, value: value ?? null, externalId };
-      return await idempotentResult(keep, answer, (kept) => conversions.record(actor, draft, kept));
-    },
+    make: async ({ actor, body: { qrCodeId, value = null, externalId } }, kept) =>
+      await conversions.record(actor, { qrCodeId, value, externalId }, kept),
+    result: (made: Conversion) =>
+      jsonResult(
+        made.isRepeated ? 200 : 201,
+        view(conversion, { ...made, deduplicated: made.isRepeated }),
+        { Location: `/v1/qr-codes/${made.qrCodeId}/conversions` },
+      ),
   });
 }
 

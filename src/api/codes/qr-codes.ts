@@ -13,7 +13,7 @@ import type { Positions } from '../positions.ts';
 import { tableRoutes } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
 import { codeBodyBytesMax, withLogoBodyLimit } from '../images/logo-body-limit.ts';
-import { created, deleteRoute, idempotentResult, viewsOf } from '../resource.ts';
+import { created, deleteRoute, postRoute, viewsOf } from '../resource.ts';
 import {
   createRoute,
   jsonResult,
@@ -50,8 +50,7 @@ export function qrCodeRoutes(options: QrCodesOptions): Route[] {
 
 function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
   const checkedBody = newCodeBody(createBody, ownHosts);
-  return createRoute({
-    method: 'POST',
+  return postRoute({
     path: '/qr-codes',
     operationId: 'createQrCode',
     access: 'editor',
@@ -61,22 +60,11 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
       'Makes a code; a dynamic one gets a short URL that works before this answer arrives. ' +
       'Emits `qr.created`.',
     body: createBody,
-    answer: { status: 201, schema: qrCode, what: 'The code; Location names it' },
-    failures: [
-      'slug_taken',
-      'external_id_taken',
-      'unscannable',
-      'idempotency_conflict',
-      'storage_full',
-    ],
     bodyFor: () => checkedBody,
-    handle: async ({ actor, body, keep }) => {
-      return await idempotentResult(
-        keep,
-        (code: QrCodeRecord) => created('/qr-codes', view.changed(code)),
-        async (kept) => await codes.create(actor, fieldsOf(body), kept),
-      );
-    },
+    answer: { status: 201, schema: qrCode, what: 'The code; Location names it' },
+    failures: ['slug_taken', 'external_id_taken', 'unscannable'],
+    make: async ({ actor, body }, kept) => await codes.create(actor, fieldsOf(body), kept),
+    result: (code: QrCodeRecord) => created('/qr-codes', view.changed(code)),
   });
 }
 

@@ -14,15 +14,8 @@ import { type Actor, roleAtLeast } from '../../model/workspace.ts';
 import { type Reports, reportStatuses } from '../../reports/reports.ts';
 import { timeZone } from '../codes/time-zone.ts';
 import { createdAt, givenId, idField, moment, plainText, time } from '../fields.ts';
-import {
-  created,
-  deleteRoute,
-  getRoute,
-  idempotentResult,
-  listRoute,
-  pageSchema,
-} from '../resource.ts';
-import { createRoute, type Route } from '../route.ts';
+import { created, deleteRoute, getRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
+import type { Route } from '../route.ts';
 import { view } from '../view.ts';
 
 const tag = 'Reports';
@@ -138,8 +131,7 @@ export function reportRoutes(options: ReportRoutesOptions): Route[] {
 }
 
 const createReport = (options: ReportRoutesOptions): Route =>
-  createRoute({
-    method: 'POST',
+  postRoute({
     path: '/reports',
     operationId: 'createReport',
     access: 'editor',
@@ -150,17 +142,18 @@ const createReport = (options: ReportRoutesOptions): Route =>
       'target, no addresses, no single scan. It works for everyone who has it, until it expires or is revoked.',
     body: reportBody,
     answer: { status: 201, schema: report, what: 'The report; Location names it' },
-    failures: ['not_found', 'static_code', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body, keep }) => {
+    failures: ['not_found', 'static_code', 'conflict'],
+    make: async ({ actor, body }, kept) => {
       const { qrCodeId, campaignId, expiresAt, ...rest } = body;
       const of = qrCodeId ?? campaignId ?? '';
-      const draft = { ...rest, of, expiresAtMs: expiresAt ?? undefined };
-      return await idempotentResult(
-        keep,
-        (made: ReportRecord) => created('/reports', viewReport(options, made, actor)),
-        async (kept) => await options.reports.create(actor, draft, kept),
+      return await options.reports.create(
+        actor,
+        { ...rest, of, expiresAtMs: expiresAt ?? undefined },
+        kept,
       );
     },
+    result: (made: ReportRecord, actor: Actor) =>
+      created('/reports', viewReport(options, made, actor)),
   });
 
 function viewReport(

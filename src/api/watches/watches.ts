@@ -4,7 +4,7 @@ import { invalidCursor } from '../../model/cursor.ts';
 import { openIncidentsOf, type WatchRecord, type WatchSubject } from '../../model/watches/watch.ts';
 import type { WatchServices } from '../../watches/open-watches.ts';
 import type { Positions } from '../positions.ts';
-import { created, deleteRoute, getRoute, idempotentResult, viewsOf } from '../resource.ts';
+import { created, deleteRoute, getRoute, postRoute, viewsOf } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {
   incidentListQuery,
@@ -38,8 +38,7 @@ export function watchRoutes(options: WatchRoutesOptions): Route[] {
 }
 
 function createOne(options: WatchRoutesOptions): Route {
-  return createRoute({
-    method: 'POST',
+  return postRoute({
     path: '/watches',
     operationId: 'createWatch',
     access: 'editor',
@@ -50,16 +49,11 @@ function createOne(options: WatchRoutesOptions): Route {
       '`qr.target_failed` and `qr.target_recovered`, each once per incident; `/docs/alerts` says when.',
     body: watchBody,
     answer: { status: 201, schema: watch, what: 'The watch; Location names it' },
-    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body: { qrCodeId, campaignId, ...body }, keep }) => {
-      const { target = false } = body;
+    make: async ({ actor, body: { qrCodeId, campaignId, target = false, ...body } }, kept) => {
       const draft = { ...body, target, subject: subjectOf(qrCodeId, campaignId) };
-      return await idempotentResult(
-        keep,
-        (record: WatchRecord) => created('/watches', viewOf(options, record)),
-        async (kept) => await options.watches.create(actor, draft, kept),
-      );
+      return await options.watches.create(actor, draft, kept);
     },
+    result: (record: WatchRecord) => created('/watches', viewOf(options, record)),
   });
 }
 

@@ -13,14 +13,7 @@ import type { CreatedEndpoint } from '../../webhooks/endpoints/endpoints.ts';
 import { sampleEvent } from '../events/event-schemas.ts';
 import { withDomainFaults } from '../faults.ts';
 import { count, createdAt, idField, plainText, time, updatedAt } from '../fields.ts';
-import {
-  created,
-  deleteRoute,
-  getRoute,
-  idempotentResult,
-  listRoute,
-  pageSchema,
-} from '../resource.ts';
+import { created, deleteRoute, getRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import { view } from '../view.ts';
 import type { Webhooks } from '../services.ts';
@@ -180,6 +173,11 @@ function viewEndpoint(endpoints: Webhooks['endpoints'], record: EndpointRecord) 
   return view(endpoint, { ...record, olderSecretsEndAtMs: endpoints.overlapEndMs(record) });
 }
 
+const viewCreated = (
+  endpoints: Webhooks['endpoints'],
+  { endpoint: record, secret }: CreatedEndpoint,
+) => ({ ...viewEndpoint(endpoints, record), secret });
+
 function viewHealth({ status }: EndpointRecord, figures: EndpointFigures) {
   const { consecutiveFailures, lastSuccessAtMs, lastFailureAtMs } = figures;
   const isUnused = lastSuccessAtMs === undefined && lastFailureAtMs === undefined;
@@ -210,8 +208,7 @@ function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
   const checkUrl = (raw: unknown): readonly Fault[] => urlFaults(endpoints, raw);
   const checkedBody = withDomainFaults(endpointBody, checkUrl);
   const checkedPatch = withDomainFaults(endpointPatch, checkUrl);
-  const createWebhook = createRoute({
-    method: 'POST',
+  const createWebhook = postRoute({
     path: '/webhooks',
     operationId: 'createWebhook',
     access: 'admin',
@@ -223,14 +220,8 @@ function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
     body: endpointBody,
     bodyFor: () => checkedBody,
     answer: { status: 201, schema: madeEndpoint, what: 'The endpoint; Location names it' },
-    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body, keep }) =>
-      await idempotentResult(
-        keep,
-        (made: CreatedEndpoint) =>
-          created('/webhooks', { ...viewEndpoint(endpoints, made.endpoint), secret: made.secret }),
-        (kept) => endpoints.create(actor, body, kept),
-      ),
+    make: async ({ actor, body }, kept) => await endpoints.create(actor, body, kept),
+    result: (made: CreatedEndpoint) => created('/webhooks', viewCreated(endpoints, made)),
   });
   const updateWebhook = createRoute({
     method: 'PATCH',
@@ -302,8 +293,7 @@ function deleteRouteOf({ endpoints, deliveries }: Webhooks): Route {
 }
 
 function rotateRoute({ endpoints }: Webhooks): Route {
-  return createRoute({
-    method: 'POST',
+  return postRoute({
     path: '/webhooks/:id/rotate-secret',
     operationId: 'rotateWebhookSecret',
     access: 'admin',
@@ -314,17 +304,12 @@ function rotateRoute({ endpoints }: Webhooks): Route {
       'valid at a time. With 0 the older ones end now.',
     body: secretBody,
     answer: { status: 200, schema: madeEndpoint, what: 'The endpoint with its new secret' },
-    failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, id, body: { overlapSeconds }, keep }) =>
-      await idempotentResult(
-        keep,
-        ({ endpoint: record, secret }: CreatedEndpoint) =>
-          jsonResult(200, { ...viewEndpoint(endpoints, record), secret }),
-        (kept) => {
-          const overlapMs = overlapSeconds * millisecondsPerSecond;
-          return endpoints.rotateSecret(actor.workspaceNo, id, overlapMs, kept);
-        },
-      ),
+    failures: ['not_found', 'conflict'],
+    make: async ({ actor, id, body: { overlapSeconds } }, kept) => {
+      const overlapMs = overlapSeconds * millisecondsPerSecond;
+      return await endpoints.rotateSecret(actor.workspaceNo, id, overlapMs, kept);
+    },
+    result: (made: CreatedEndpoint) => jsonResult(200, viewCreated(endpoints, made)),
   });
 }
 

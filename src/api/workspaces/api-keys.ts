@@ -8,8 +8,8 @@ import { invalid } from '../../model/failure.ts';
 import type { MadeKey } from '../../workspaces/api-keys.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { createdAt, idField, moment, time } from '../fields.ts';
-import { created, deleteRoute, idempotentResult, listRoute, pageSchema } from '../resource.ts';
-import { createRoute, type Result, type Route } from '../route.ts';
+import { created, deleteRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
+import type { Result, Route } from '../route.ts';
 import { view } from '../view.ts';
 import { name, role, userId } from './people.ts';
 
@@ -53,9 +53,8 @@ const rotateBody = z
   .default({ overlapSeconds: overlapSecondsStandard })
   .meta({ id: 'ApiKeyRotate', example: { overlapSeconds: 3600 } });
 
-function madeResult({ record, token }: MadeKey): Result {
-  return created('/api-keys', view(madeApiKey, { ...record, key: token }));
-}
+const madeResult = ({ record, token }: MadeKey): Result =>
+  created('/api-keys', view(madeApiKey, { ...record, key: token }));
 
 const tag = 'API keys';
 
@@ -65,8 +64,7 @@ export interface ApiKeysOptions {
 }
 
 export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): Route[] {
-  const createApiKey = createRoute({
-    method: 'POST',
+  const createApiKey = postRoute({
     path: '/api-keys',
     operationId: 'createApiKey',
     access: 'admin',
@@ -75,8 +73,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
     description: 'It speaks for you, with a role up to yours. The secret is shown this once.',
     body: apiKeyBody,
     answer: { status: 201, schema: madeApiKey, what: 'The key; Location names it' },
-    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body: { name: given, role: granted, expiresAt }, keep }) => {
+    make: async ({ actor, body: { name: given, role: granted, expiresAt } }, kept) => {
       if (expiresAt !== null && expiresAt <= clock.now()) {
         throw invalid('expiresAt', 'in_the_past', 'Expected a time in the future');
       }
@@ -88,8 +85,9 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
         grantor: actor.role,
         ...(expiresAt === null ? {} : { expiresAtMs: expiresAt }),
       };
-      return await idempotentResult(keep, madeResult, (kept) => keys.create(wanted, kept));
+      return await keys.create(wanted, kept);
     },
+    result: madeResult,
   });
   const listApiKeys = listRoute({
     path: '/api-keys',
@@ -113,8 +111,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
       'From the next request on it is refused. A key above your role is not yours to end.',
     remove: async ({ workspaceNo, role: own }, id) => await keys.revoke(workspaceNo, id, own),
   });
-  const rotateApiKey = createRoute({
-    method: 'POST',
+  const rotateApiKey = postRoute({
     path: '/api-keys/:id/rotate',
     operationId: 'rotateApiKey',
     access: 'admin',
@@ -125,11 +122,10 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
       'then the old one has expired.',
     body: rotateBody,
     answer: { status: 201, schema: madeApiKey, what: 'The new key; Location names it' },
-    failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, id, body: { overlapSeconds }, keep }) =>
-      await idempotentResult(keep, madeResult, (kept) =>
-        keys.rotate(actor, id, overlapSeconds * 1_000, kept),
-      ),
+    failures: ['not_found', 'conflict'],
+    make: async ({ actor, id, body: { overlapSeconds } }, kept) =>
+      await keys.rotate(actor, id, overlapSeconds * 1_000, kept),
+    result: madeResult,
   });
   return [createApiKey, listApiKeys, deleteApiKey, rotateApiKey];
 }

@@ -7,8 +7,8 @@ import type { InviteRecord } from '../../model/workspace.ts';
 import { inviteStates, type MadeInvite } from '../../workspaces/invites.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { createdAt, idField, time } from '../fields.ts';
-import { created, deleteRoute, idempotentResult, listRoute, pageSchema } from '../resource.ts';
-import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
+import { created, deleteRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { view } from '../view.ts';
 import {
@@ -119,8 +119,8 @@ export function inviteRoutes(options: InvitesOptions): Route[] {
 }
 
 function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
-  return createRoute({
-    method: 'POST',
+  const urlOf = ({ token }: MadeInvite): string => `${publicUrl}${invitePath}?token=${token}`;
+  return postRoute({
     path: '/team/invites',
     operationId: 'createInvite',
     access: 'admin',
@@ -132,24 +132,19 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
       'Emits `member.invited`.',
     body: inviteBody,
     answer: { status: 201, schema: madeInvite, what: 'The invite' },
-    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body, keep }) => {
-      const urlOf = ({ token }: MadeInvite): string => `${publicUrl}${invitePath}?token=${token}`;
-      const answer = (made: MadeInvite): Result => {
-        const secret =
-          made.invite.isMailed !== true ? { acceptUrl: urlOf(made), token: made.token } : {};
-        const shown = { ...made.invite, status: 'pending', ...secret } as const;
-        return created('/team/invites', view(madeInvite, shown));
-      };
+    make: async ({ actor, body }, kept) => {
       const delivery = mail === undefined ? 'shown' : 'mailed';
-      const wanted = { ...body, delivery } as const;
-      return await idempotentResult(keep, answer, async (kept) => {
-        const made = await workspaces.invites.create(actor, wanted, kept);
-        if (mail !== undefined && made.invite.isMailed === true) {
-          await sendMail(workspaces, mail, made.invite, urlOf(made));
-        }
-        return made;
-      });
+      const made = await workspaces.invites.create(actor, { ...body, delivery }, kept);
+      if (mail !== undefined && made.invite.isMailed === true) {
+        await sendMail(workspaces, mail, made.invite, urlOf(made));
+      }
+      return made;
+    },
+    result: (made: MadeInvite) => {
+      const secret =
+        made.invite.isMailed !== true ? { acceptUrl: urlOf(made), token: made.token } : {};
+      const shown = { ...made.invite, status: 'pending', ...secret } as const;
+      return created('/team/invites', view(madeInvite, shown));
     },
   });
 }

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { WorkspaceRecord } from '../../model/workspace.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { emptyBody } from '../fields.ts';
-import { created, idempotentResult, listRoute, pageSchema } from '../resource.ts';
-import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
+import { created, listRoute, pageSchema, postRoute } from '../resource.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
 import { name, viewWorkspace, workspace } from './people.ts';
 import { requireSession, sessionSchema, type SessionView } from './session.ts';
 
@@ -32,8 +32,7 @@ export function workspaceRoutes(services: WorkspaceServices, view: SessionView):
     idOf: (item) => item.workspace.id,
     view: (item) => viewWorkspace(item.workspace, item.role),
   });
-  const createWorkspace = createRoute({
-    method: 'POST',
+  const createWorkspace = postRoute({
     path: '/workspaces',
     operationId: 'createWorkspace',
     access: 'person',
@@ -42,14 +41,8 @@ export function workspaceRoutes(services: WorkspaceServices, view: SessionView):
     description: 'A Free one that you own. Your session stays where it is: switch to go there.',
     body: workspaceBody,
     answer: { status: 201, schema: workspace, what: 'The workspace; Location names it' },
-    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body, keep }) => {
-      const answer = (made: WorkspaceRecord): Result =>
-        created('/workspaces', viewWorkspace(made, 'owner'));
-      return await idempotentResult(keep, answer, (kept) =>
-        workspaces.create(actor.userId, body.name, kept),
-      );
-    },
+    make: async ({ actor, body }, kept) => await workspaces.create(actor.userId, body.name, kept),
+    result: (made: WorkspaceRecord) => created('/workspaces', viewWorkspace(made, 'owner')),
   });
   const switchWorkspace = createRoute({
     method: 'POST',

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import { Browser } from '../../support/browser.ts';
 import type { Role } from '../../../src/model/workspace.ts';
-import { idempotentResult } from '../../../src/api/resource.ts';
+import { emptyBody } from '../../../src/api/fields.ts';
+import { postRoute } from '../../../src/api/resource.ts';
 import { jsonResult } from '../../../src/api/route.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
 import { requestFingerprint } from '../../../src/workspaces/idempotency.ts';
@@ -250,16 +251,29 @@ describe('a refusal for now is not kept', () => {
 
 test('an answer is computed once: after the transaction, under a key inside it', async () => {
   const steps: string[] = [];
-  const answer = (made: string) => {
-    steps.push('answer');
-    return jsonResult(201, made);
-  };
-  const work = async (kept: (made: string) => void): Promise<string> => {
-    kept('it');
-    steps.push('committed');
-    return 'it';
-  };
-  await idempotentResult(undefined, answer, work);
-  await idempotentResult(() => steps.push('kept'), answer, work);
+  const route = postRoute({
+    path: '/things',
+    operationId: 'createThing',
+    access: 'editor',
+    tag: 'Team',
+    summary: '',
+    description: '',
+    body: emptyBody,
+    answer: { status: 201, schema: emptyBody, what: '' },
+    make: async (_call, kept) => {
+      kept('it');
+      steps.push('committed');
+      return await Promise.resolve('it');
+    },
+    result: (made: string) => {
+      steps.push('answer');
+      return jsonResult(201, made);
+    },
+  });
+  const call = { actor: service.actor, params: {}, query: '', header: () => undefined };
+  const run = async (keep?: () => void) =>
+    await route.run({ ...call, body: () => Buffer.alloc(0), keep } as never);
+  await run();
+  await run(() => steps.push('kept'));
   expect(steps).toEqual(['committed', 'answer', 'answer', 'kept', 'committed']);
 });
