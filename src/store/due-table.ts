@@ -59,20 +59,6 @@ export class DueTable<K extends DueKey> {
     });
   }
 
-  /** Puts off records that cannot be read, so that they do not block those behind them. */
-  async putOff(
-    entries: ReadonlyArray<DueEntry<K>>,
-    isReadable: (...key: K) => boolean,
-    laterMs: number,
-  ): Promise<void> {
-    if (entries.length === 0) return;
-    await this.#environment.transaction(() => {
-      for (const [dueMs, ...key] of entries) {
-        if (this.at(...key) === dueMs && !isReadable(...key)) this.set(key, laterMs);
-      }
-    });
-  }
-
   /** Moves timers beyond `farMs` to `nowMs`: the clock ran ahead when they were set. */
   async pullIn(farMs: number, nowMs: number): Promise<void> {
     const range = { start: [farMs], limit: movedMax };

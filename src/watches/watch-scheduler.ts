@@ -10,7 +10,7 @@
  *
  * Due times are stored, so a restart, an upgrade or a new leader keeps the rhythm. A clock that is set forward makes all
  * watches due at once, which is harmless, as is checking twice: conclusions.ts compares a reading with the stored findings
- * in the transaction that writes both. A watch that changed during its reading is read again.
+ * in the transaction that writes both. A watch that changed during its reading is read again; a damaged one is left out.
  *
  * A watch of a code that is scanned every second hour takes 2.3 ms an hour (hour-history.ts).
  */
@@ -24,7 +24,7 @@ import {
   type WatchRecord,
 } from '../model/watches/watch.ts';
 import type { ScanAnalytics } from '../scans/query/analytics.ts';
-import type { DueEntry, DueTable } from '../store/due-table.ts';
+import type { DueEntry } from '../store/due-table.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { CounterHandle } from '../telemetry/metrics.ts';
@@ -58,7 +58,6 @@ const targetAgainMs = hourMs;
 /** Timers beyond these were set by a clock that ran ahead. */
 const scansDueMsMax = 2 * hourMs;
 const targetDueMsMax = dayMs + hourMs;
-const unreadableEveryMs = hourMs;
 /** Numbers that are older say nothing of the last hour. */
 const countingMsMax = 300_000;
 
@@ -151,20 +150,17 @@ export class WatchScheduler {
     const nowMs = clock.now();
     if (nowMs - countedToMs > countingMsMax || nowMs - record.lastMs > countingMsMax) return;
     const due = store.watches.scansDue.due(nowMs, readsMax);
-    const unreadable: Array<DueEntry<[string]>> = [];
     let read: Read[] = [];
-    for (const [at, key] of due.entries()) {
+    for (const [at, [, id]] of due.entries()) {
       if (this.#isClosed) return;
-      const watch = this.#find(key[1]);
-      if (watch === undefined) unreadable.push(key);
-      else read.push(await this.#read(watch, record, countedToMs));
+      const watch = this.#find(id);
+      if (watch !== undefined) read.push(await this.#read(watch, record, countedToMs));
       if (read.length === writesMax || at === due.length - 1) {
         await this.#writeScans(read);
         read = [];
       }
       await yieldToEventLoop();
     }
-    await this.#putOff(store.watches.scansDue, unreadable);
   }
 
   /** Undefined where the watch or its findings cannot be read. */
@@ -172,21 +168,6 @@ export class WatchScheduler {
     const { watches, findings } = this.#options.store.watches;
     const watch = watches.get(id, () => undefined);
     return findings.get(id, () => undefined) === undefined ? undefined : watch;
-  }
-
-  async #putOff(
-    table: DueTable<[string]>,
-    unreadable: ReadonlyArray<DueEntry<[string]>>,
-  ): Promise<void> {
-    const { clock, log } = this.#options;
-    if (unreadable.length === 0) return;
-    await table.putOff(
-      unreadable,
-      (id) => this.#find(id) !== undefined,
-      clock.now() + unreadableEveryMs,
-    );
-    const { length: count, [0]: first } = unreadable;
-    log.error({ count, watch: first?.[1] }, 'cannot read watches, retrying in an hour');
   }
 
   async #read(watch: WatchRecord, record: RunningRecord, countedToMs: number): Promise<Read> {
@@ -301,18 +282,15 @@ export class WatchScheduler {
   async #beginRounds(): Promise<void> {
     const { store, clock, rounds } = this.#options;
     const due = store.watches.targetDue.due(clock.now(), readsMax, this.#walkedTo);
-    const unreadable: Array<DueEntry<[string]>> = [];
     for (const key of due) {
       if (this.#isClosed) return;
       if (rounds.isFull) break;
       this.#walkedTo = key;
       if (rounds.has(key[1])) continue;
       const watch = this.#find(key[1]);
-      if (watch === undefined) unreadable.push(key);
-      else if (rounds.mayBegin(watch)) await this.#beginRound(watch);
+      if (watch !== undefined && rounds.mayBegin(watch)) await this.#beginRound(watch);
     }
     if (due.length < readsMax && !rounds.isFull) this.#walkedTo = undefined;
-    await this.#putOff(store.watches.targetDue, unreadable);
   }
 
   async #beginRound(watch: WatchRecord): Promise<void> {

@@ -62,20 +62,6 @@ test('a damaged row of a key leaves no second timer', async () => {
   ]);
 });
 
-test('what cannot be read moves back, unless it changed meanwhile', async () => {
-  await set('a', 1, 5);
-  await set('b', 1, 5);
-  await set('c', 1, 5);
-  const seen = table.due(5, 10);
-  await set('c', 1, 6);
-  await table.putOff(seen, (name) => name === 'b', 100);
-  expect(timersOf(table)).toEqual([
-    [5, 'b', 1],
-    [6, 'c', 1],
-    [100, 'a', 1],
-  ]);
-});
-
 test('timers of a clock that ran ahead become due now', async () => {
   await set('a', 1, 5);
   await set('b', 1, 5_000);

@@ -5,7 +5,7 @@
  *
  * Due times are stored, so a late or failed tick loses nothing. Reading comes before the claim, so a store that cannot be
  * read costs no period. Members of one workspace share a reading. One mail is sent at a time, and the mailer has two
- * connections: an invite does not wait for a thousand digests. Damaged records are put off by an hour and logged.
+ * connections: an invite does not wait for a thousand digests. Damaged records are left out.
  */
 import { LRUCache } from 'lru-cache';
 import type { MailedDigest } from '../../model/reports/report.ts';
@@ -25,7 +25,7 @@ const cachedMax = 100;
 const closingMsMax = 3_000;
 
 export interface DigestSchedulerOptions {
-  readonly digests: Pick<Digests, 'due' | 'putOffUnreadable' | 'claim' | 'putBack'>;
+  readonly digests: Pick<Digests, 'due' | 'claim' | 'putBack'>;
   readonly numbers: DigestNumbers;
   /** Sends it once. @returns whether the mail server accepted it */
   readonly send: (mail: MailedDigest) => Promise<boolean>;
@@ -74,8 +74,6 @@ export class DigestScheduler {
     const cached = new LRUCache<string, Found>({ max: cachedMax });
     let sent = 0;
     let fault: unknown;
-    const { length: count, [0]: first } = await digests.putOffUnreadable(dueMax);
-    if (count > 0) log.error({ count, ...first }, 'cannot read digests, retrying in an hour');
     for (const digest of digests.due(dueMax)) {
       if (this.#isClosed) break;
       try {

@@ -4,7 +4,6 @@
  *   ask       -> due at the next 08:00 of a week or month
  *   claim     due -> the period is done, the next one is due        in one transaction, before anything is sent
  *   putBack   the mail server refused it -> due again later    five tries in eleven hours, then it is dropped
- *   putOff    a damaged record is due again in an hour, so that it does not block the next ones
  *   off       by the member, by the link of a mail, or at a claim after the member has left
  *
  * A claim commits before its mail is sent, so a crash, a restart or a change of leader sends nothing twice. The cost: a
@@ -17,17 +16,13 @@ import { readOr } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { DigestFrequency, DigestRecord } from '../../model/reports/report.ts';
 import type { UserRecord } from '../../model/workspace.ts';
-import type { DueEntry } from '../../store/due-table.ts';
 import type { Management } from '../../store/management/management.ts';
 import { type LinkTokens, tokenHash } from '../link-tokens.ts';
 import { lastDayDone, type LocalWeeks, nextDueMs } from './digest-schedule.ts';
 
 /** Before the second try and later ones: a restart of the mail server, an absence, a night. */
 const pausesMs: readonly number[] = [5, 30, 120, 480].map((minutes) => minutes * minuteMs);
-const unreadablePauseMs = 60 * minuteMs;
 const noDay = -1;
-
-type DueKey = DueEntry<[userId: string, workspaceNo: WorkspaceNo]>;
 
 export interface DigestKey {
   readonly userId: string;
@@ -116,38 +111,23 @@ export class Digests {
     return this.#options.store.reports.digestsDue.at(key.userId, key.workspaceNo);
   }
 
-  /** By time, oldest first; without those that cannot be read. */
+  /** By time, oldest first. One whose record, or that of its workspace, is damaged stays due and is left out. */
   due(limit: number): DueDigest[] {
-    return this.#dueKeys(limit).flatMap((key) => this.#dueOf(key) ?? []);
-  }
-
-  /** Puts off unreadable ones among the first `limit`. @returns their keys */
-  async putOffUnreadable(limit: number): Promise<DigestKey[]> {
     const { store, clock } = this.#options;
-    const unreadable = this.#dueKeys(limit).filter((entry) => this.#dueOf(entry) === undefined);
-    const isReadable = (...key: [string, WorkspaceNo]): boolean =>
-      this.#dueOf([0, ...key]) !== undefined;
-    const laterMs = clock.now() + unreadablePauseMs;
-    await store.reports.digestsDue.putOff(unreadable, isReadable, laterMs);
-    return unreadable.map(([, userId, workspaceNo]) => ({ userId, workspaceNo }));
+    return store.reports.digestsDue
+      .due(clock.now(), limit)
+      .flatMap(([, ...key]) => readOr(() => this.#dueOf(...key), undefined) ?? []);
   }
 
-  #dueKeys(limit: number): DueKey[] {
-    const { store, clock } = this.#options;
-    return store.reports.digestsDue.due(clock.now(), limit);
-  }
-
-  /** Undefined where its record, or that of its workspace, cannot be read. */
-  #dueOf([, userId, workspaceNo]: DueKey): DueDigest | undefined {
+  /** @throws Failure data_damaged */
+  #dueOf(userId: string, workspaceNo: WorkspaceNo): DueDigest | undefined {
     const { store, clock, weeksOf } = this.#options;
-    return readOr(() => {
-      const record = store.reports.digests.get([userId, workspaceNo]);
-      if (record === undefined) return undefined;
-      const { frequency, retry } = record;
-      const throughDay =
-        retry?.throughDay ?? lastDayDone(frequency, weeksOf(workspaceNo), clock.now());
-      return { userId, workspaceNo, frequency, throughDay, tries: (retry?.tries ?? 0) + 1 };
-    }, undefined);
+    const record = store.reports.digests.get([userId, workspaceNo]);
+    if (record === undefined) return undefined;
+    const { frequency, retry } = record;
+    const throughDay =
+      retry?.throughDay ?? lastDayDone(frequency, weeksOf(workspaceNo), clock.now());
+    return { userId, workspaceNo, frequency, throughDay, tries: (retry?.tries ?? 0) + 1 };
   }
 
   /**
