@@ -1,27 +1,33 @@
 /**
- * Creates, changes, ends and deletes campaigns.
+ * Creates, lists, changes, ends and deletes campaigns.
  *
  *   check -> one transaction: record, list, timer, memberships, event, stored answer -> commit
  *
  * The record has the end of a campaign; the scheduler finds it by the timer. An end is emitted once: the event and the
  * record's `end` commit together, and every change, end or deletion first reads the record in its transaction. A
  * transaction that throws is undone.
+ *
+ * The status of a campaign follows from its dates and the clock, so a filtered list reads the schedules in its index.
  */
 import type { Codes } from '../codes/codes.ts';
 import {
   type CampaignEnd,
   type CampaignRecord,
   campaignStateAt,
+  type CampaignStatus,
+  campaignStatusAt,
   endOfCampaignMs,
 } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
 import type { QrCodeRecord } from '../model/code.ts';
+import { formatCursor, parseCursor } from '../model/cursor.ts';
 import { formatDay } from '../model/day.ts';
 import { Failure, type Fault } from '../model/failure.ts';
 import { type IdSource, parseId } from '../model/ids.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
+import type { PackedSchedule } from '../store/management/product-tables.ts';
 import { effectOf } from './campaign-state.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
@@ -44,6 +50,23 @@ export interface CampaignChange {
   readonly startDay?: number | undefined;
   readonly endDay?: number | null | undefined;
   readonly qrCodeIds?: readonly string[] | undefined;
+}
+
+export interface CampaignPageRequest {
+  readonly status?: CampaignStatus | undefined;
+  /** From 1; a cursor wins. */
+  readonly page: number;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+export interface CampaignPage {
+  readonly data: CampaignRecord[];
+  readonly total: number;
+  /** Campaigns of the page that are left out, because their record is damaged. */
+  readonly unreadable: number;
+  /** Its last campaign, so that those created or deleted meanwhile shift nothing; absent on the last page. */
+  readonly nextCursor?: string | undefined;
 }
 
 export interface CampaignsOptions {
@@ -118,6 +141,29 @@ export class Campaigns {
     const campaign = this.find(actor.workspaceNo, id);
     if (campaign === undefined) throw new Failure('not_found', 'There is no campaign with this id');
     return campaign;
+  }
+
+  /** Newest first. @throws Failure validation_failed for a cursor of another list */
+  page(
+    workspaceNo: WorkspaceNo,
+    { status, page, limit, cursor }: CampaignPageRequest,
+  ): CampaignPage {
+    const [before] = cursor === undefined ? [] : parseCursor(cursor, 1);
+    const numbers = this.#numbersOf(workspaceNo, status);
+    const first =
+      before === undefined ? (page - 1) * limit : numbers.findIndex((no) => no < before);
+    const start = first === -1 ? numbers.length : first;
+    const shown = numbers.slice(start, start + limit);
+    const { campaigns } = this.#options.store.campaigns;
+    const data = shown.flatMap((no) => campaigns.get(no, () => undefined) ?? []);
+    const last = shown.at(-1);
+    const isMore = start + limit < numbers.length && last !== undefined;
+    return {
+      data,
+      total: numbers.length,
+      unreadable: shown.length - data.length,
+      nextCursor: isMore ? formatCursor(last) : undefined,
+    };
   }
 
   /** Live codes in the order of the list. */
@@ -208,10 +254,23 @@ export class Campaigns {
   }
 
   #checkCount(workspaceNo: WorkspaceNo): void {
-    const range = { start: [workspaceNo, 0], end: [workspaceNo + 1, 0] } satisfies ListRange;
     const { workspaceCampaigns } = this.#options.store.campaigns;
-    if (workspaceCampaigns.count(range) < campaignsMax) return;
+    if (workspaceCampaigns.count(listOf(workspaceNo)) < campaignsMax) return;
     throw new Failure('conflict', `A workspace has at most ${campaignsMax} campaigns`);
+  }
+
+  /** Newest first. */
+  #numbersOf(workspaceNo: WorkspaceNo, status: CampaignStatus | undefined): number[] {
+    const { store, clock } = this.#options;
+    const { workspaceCampaigns } = store.campaigns;
+    const range = listOf(workspaceNo);
+    if (status === undefined) {
+      return Array.from(workspaceCampaigns.keys(range), ([, no]) => no).toReversed();
+    }
+    const nowMs = clock.now();
+    const rows = [...workspaceCampaigns.range(range)];
+    const wanted = rows.filter(({ value }) => statusOf(value, nowMs) === status);
+    return wanted.map(({ key }) => key[1]).toReversed();
   }
 
   #isToEnd(campaign: CampaignRecord): boolean {
@@ -272,9 +331,15 @@ export class Campaigns {
   }
 }
 
-interface ListRange {
-  readonly start: [number, number];
-  readonly end: [number, number];
+function listOf(workspaceNo: WorkspaceNo) {
+  const start: [number, number] = [workspaceNo, 0];
+  const end: [number, number] = [workspaceNo + 1, 0];
+  return { start, end };
+}
+
+function statusOf([startDay, endDay, isEnded]: PackedSchedule, nowMs: number): CampaignStatus {
+  if (isEnded === 1) return 'ended';
+  return campaignStatusAt({ startDay, ...(endDay < 0 ? {} : { endDay }) }, nowMs);
 }
 
 function changed(current: CampaignRecord, change: CampaignChange): CampaignRecord {

@@ -1,4 +1,4 @@
-/** Campaigns as the application opens them: records, lists, numbers and conversions. */
+/** Campaigns as the application opens them: records, numbers and conversions. */
 import type { Codes } from '../codes/codes.ts';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
@@ -6,7 +6,6 @@ import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import { Campaigns } from './campaigns.ts';
 import { CampaignAnalytics, type CampaignScans } from './campaign-analytics.ts';
-import { CampaignList } from './campaign-list.ts';
 import { Conversions } from './conversions.ts';
 
 export interface CampaignServicesOptions {
@@ -20,7 +19,6 @@ export interface CampaignServicesOptions {
 
 export interface CampaignServices {
   readonly campaigns: Campaigns;
-  readonly list: CampaignList;
   readonly analytics: CampaignAnalytics;
   readonly conversions: Conversions;
 }
@@ -30,7 +28,6 @@ export function openCampaigns(options: CampaignServicesOptions): CampaignService
   const analytics = new CampaignAnalytics({ ...options, conversions });
   return {
     campaigns: new Campaigns({ ...options, resultOf: (campaign) => analytics.result(campaign) }),
-    list: new CampaignList(options.store, options.clock),
     analytics,
     conversions,
   };

@@ -18,7 +18,7 @@ import { type ClusterAnswers, openServices, type Services } from '../services.ts
 import { systemTimers } from '../system-clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { AddressQuota } from '../workspaces/memory-quota.ts';
+import { addressQuota } from '../workspaces/memory-quota.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
 import type { CoreControl } from './core-control.ts';
 import { exchangeChecks } from './core-exchange.ts';
@@ -92,7 +92,7 @@ export class CoreRoles {
       const { handler, metrics } = this.#openForwarding(isStopping, closers);
       const { redirects } = engine.threads;
       const first = clusterEndpoints(this.#control, feed);
-      const ipQuota = new AddressQuota(base.clock);
+      const ipQuota = addressQuota(base.clock);
       await openPorts(base, { handler, first, metrics, redirects, ipQuota }, closers);
       closers.push(delivery.followSettled(engine));
       closers.push(() => {

@@ -23,7 +23,7 @@ import { type Base, openPorts } from '../modules.ts';
 import { openLinkTable } from '../open-engine.ts';
 import type { LinkWriter } from '../links/writer.ts';
 import type { HealthCheck, HealthReport } from '../telemetry/health.ts';
-import { AddressQuota } from '../workspaces/memory-quota.ts';
+import { addressQuota } from '../workspaces/memory-quota.ts';
 import type { EdgeFolder } from './edge/edge-folder.ts';
 import { edgeChecks, registerEdgeMetrics } from './edge/edge-metrics.ts';
 import { edgeStatusOf } from './edge/edge-status.ts';
@@ -84,7 +84,7 @@ export async function openEdge(options: EdgeOptions, closers: Closers): Promise<
   registerEdgeMetrics(metrics, parts);
   const health = meteredHealth(metrics, base, [...edgeChecks(parts), ...checks]);
   const handler = healthAlone(health, `${config.api.publicUrl}/docs`);
-  const ipQuota = new AddressQuota(clock);
+  const ipQuota = addressQuota(clock);
   const apiPort = await openPorts(base, { handler, metrics, redirects, ipQuota }, closers);
   const status = () => edgeStatusOf(config.cluster.nodeName, parts, health());
   hostCommands({ 'cluster.status': async () => status() });

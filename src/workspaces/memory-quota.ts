@@ -21,10 +21,13 @@ export class MemoryQuota {
   readonly #clock: Clock;
   readonly #limits: PlanLimits;
   readonly #buckets: LRUCache<string, QuotaWindows>;
+  readonly #groupOf: (key: string) => string;
 
-  constructor(clock: Clock, limits: PlanLimits, max = bucketsMax) {
+  /** @param groupOf keys of one group share a bucket */
+  constructor(clock: Clock, limits: PlanLimits, groupOf = (key: string) => key, max = bucketsMax) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#groupOf = groupOf;
     // With `max` the library allocates for that many at once: 1.3 MB.
     this.#buckets = new LRUCache({ maxSize: max, sizeCalculation: () => 1 });
   }
@@ -40,25 +43,15 @@ export class MemoryQuota {
   }
 
   #bucketOf(key: string): QuotaWindows {
-    const known = this.#buckets.get(key);
+    const group = this.#groupOf(key);
+    const known = this.#buckets.get(group);
     if (known !== undefined) return known;
     const fresh = new QuotaWindows();
-    this.#buckets.set(key, fresh);
+    this.#buckets.set(group, fresh);
     return fresh;
   }
 }
 
 /** Keys are client addresses, IPv4 or IPv6 text. */
-export class AddressQuota extends MemoryQuota {
-  constructor(clock: Clock, max?: number) {
-    super(clock, planLimits.free, max);
-  }
-
-  override take(address: string): QuotaAnswer {
-    return super.take(addressGroup(address));
-  }
-
-  override peek(address: string): QuotaAnswer {
-    return super.peek(addressGroup(address));
-  }
-}
+export const addressQuota = (clock: Clock, max?: number): MemoryQuota =>
+  new MemoryQuota(clock, planLimits.free, addressGroup, max);

@@ -13,7 +13,7 @@ import { ApiKeys } from './api-keys.ts';
 import { Idempotency } from './idempotency.ts';
 import { Invites } from './invites.ts';
 import { Members } from './members.ts';
-import { AddressQuota, MemoryQuota, sessionLimits } from './memory-quota.ts';
+import { addressQuota, MemoryQuota, sessionLimits } from './memory-quota.ts';
 import { Profiles } from './profile/profiles.ts';
 import { limitHashes, Passwords } from './passwords.ts';
 import { Quota } from './quota.ts';
@@ -35,7 +35,7 @@ export interface WorkspaceServices {
   readonly invites: Invites;
   readonly quota: Quota;
   /** Of client addresses without a valid key. */
-  readonly ipQuota: AddressQuota;
+  readonly ipQuota: MemoryQuota;
   /** Of people in the dashboard, by user. */
   readonly sessionQuota: MemoryQuota;
   readonly idempotency: Idempotency;
@@ -96,7 +96,7 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     members: new Members(store, users, invites),
     invites,
     quota,
-    ipQuota: new AddressQuota(clock),
+    ipQuota: addressQuota(clock),
     sessionQuota: new MemoryQuota(clock, sessionLimits),
     idempotency,
     accessVersion: () => accessVersion(store),

@@ -75,7 +75,7 @@ describe('create', () => {
     });
     const qrCodeIds = [own, strangersCode.id, gone, own, 'qr_00000000000000000000'];
     const backwards = { startDay: march.endDay, endDay: march.startDay };
-    const { campaigns, list } = fixture.app.campaigns;
+    const { campaigns } = fixture.app.campaigns;
     expect(await faultsOf(campaigns.create(actor, { name: 'x', ...backwards, qrCodeIds }))).toEqual(
       [
         'validation_failed',
@@ -86,7 +86,7 @@ describe('create', () => {
         'qrCodeIds.4 unknown_code',
       ],
     );
-    expect(list.page(1, { page: 1, limit: 10 }).total).toBe(0);
+    expect(campaigns.page(1, { page: 1, limit: 10 }).total).toBe(0);
     expect(fixture.emitted('campaign.created')).toEqual([]);
   });
 });
@@ -239,7 +239,7 @@ describe('change', () => {
 
 test('the list is newest first, by page, by cursor and by status', async () => {
   const fixture = await openCampaignsFixture();
-  const { campaigns, list } = fixture.app.campaigns;
+  const { campaigns } = fixture.app.campaigns;
   const today = Math.floor(fixture.app.clock.now() / dayMs);
   const ids: string[] = [];
   for (let at = 0; at < 9; at++) {
@@ -250,8 +250,8 @@ test('the list is newest first, by page, by cursor and by status', async () => {
     );
   }
   await campaigns.create(stranger, { name: 's', startDay: 0, qrCodeIds: [] });
-  const page = (request: Partial<Parameters<typeof list.page>[1]>) =>
-    list.page(1, { page: 1, limit: 4, ...request });
+  const page = (request: Partial<Parameters<typeof campaigns.page>[1]>) =>
+    campaigns.page(1, { page: 1, limit: 4, ...request });
   const idsOf = ({ data }: ReturnType<typeof page>) => data.map(({ id }) => id);
   const first = page({});
   expect([idsOf(first), first.total]).toEqual([ids.slice(0, 4), 9]);

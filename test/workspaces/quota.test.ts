@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { AddressQuota, MemoryQuota, sessionLimits } from '../../src/workspaces/memory-quota.ts';
+import { addressQuota, MemoryQuota, sessionLimits } from '../../src/workspaces/memory-quota.ts';
 import { Quota } from '../../src/workspaces/quota.ts';
 import type { QuotaAnswer } from '../../src/workspaces/window-count.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
@@ -85,7 +85,7 @@ describe('Quota', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: minute - 1 }), (offsetMs) => {
         const clock = new TestClock(noon + offsetMs);
-        const quota = new AddressQuota(clock, 8);
+        const quota = addressQuota(clock, 8);
         expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
         clock.move((quota.take('192.0.2.1').retryAfterSeconds ?? 0) * 1_000);
         expect(quota.take('192.0.2.1').allowed).toBe(true);
@@ -122,7 +122,7 @@ describe('Quota', () => {
     fc.assert(
       fc.property(steps, (moves) => {
         const clock = new TestClock(noon);
-        const quota = new AddressQuota(clock, 8);
+        const quota = addressQuota(clock, 8);
         const accepted = new Map<number, number>();
         let visited: number[] = [];
         for (const byMs of moves) {
@@ -163,7 +163,7 @@ describe('Quota', () => {
 
 describe('MemoryQuota', () => {
   test('gives each address a bucket of the size of Free', () => {
-    const quota = new AddressQuota(new TestClock(noon), 8);
+    const quota = addressQuota(new TestClock(noon), 8);
     expect(quota.take('192.0.2.1')).toMatchObject({ limit: 20, remaining: 19 });
     expect(takeAll(() => quota.take('192.0.2.1'))).toBe(19);
     expect(takeAll(() => quota.take('::ffff:192.0.2.1'))).toBe(0);
@@ -173,7 +173,7 @@ describe('MemoryQuota', () => {
   });
 
   test('holds a bounded number of buckets', () => {
-    const quota = new AddressQuota(new TestClock(noon), 2);
+    const quota = addressQuota(new TestClock(noon), 2);
     expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
     quota.take('192.0.2.2');
     quota.take('192.0.2.3');

@@ -83,7 +83,7 @@ function listMany(options: CampaignsOptions): Route {
     read: async ({ actor, query }) => {
       const positions = options.positions.of(actor.workspaceNo, 'campaigns');
       const cursor = positions.read(query.cursor);
-      const found = options.list.page(actor.workspaceNo, { ...query, cursor });
+      const found = options.campaigns.page(actor.workspaceNo, { ...query, cursor });
       const { data: records, total } = found;
       const nextCursor = positions.write(found.nextCursor);
       const data: Array<z.input<typeof campaign>> = [];

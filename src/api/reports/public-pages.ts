@@ -17,7 +17,7 @@ import type { Digests } from '../../reports/digests/digests.ts';
 import { type FramedPage, noticePage } from '../../reports/page/frame.ts';
 import { reportRanges } from '../../model/reports/report.ts';
 import type { ReportPages } from '../../reports/report-pages.ts';
-import { type AddressQuota, MemoryQuota } from '../../workspaces/memory-quota.ts';
+import { MemoryQuota } from '../../workspaces/memory-quota.ts';
 import type { QuotaAnswer } from '../../workspaces/window-count.ts';
 import { withRate } from '../guard.ts';
 
@@ -49,7 +49,7 @@ export interface PublicPagesOptions {
     readonly pages: Pick<ReportPages, 'find'>;
     readonly digests: Pick<Digests, 'isToken' | 'unsubscribe'>;
   };
-  readonly workspaces: { readonly ipQuota: AddressQuota };
+  readonly workspaces: { readonly ipQuota: MemoryQuota };
   readonly clock: Clock;
 }
 

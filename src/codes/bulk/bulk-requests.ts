@@ -164,8 +164,7 @@ export class BulkRequests {
       this.#delete(workspaceNo, name);
       expiry.set([workspaceNo, name], this.#clock.now() + retentionMs);
     }
-    const rows = first + lines.length;
-    requests.put([workspaceNo, name], { fingerprint, rows, created });
+    requests.put([workspaceNo, name], { fingerprint, created });
     answers.put([workspaceNo, name, first], lines.join('\n'));
   }
 

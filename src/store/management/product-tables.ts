@@ -59,8 +59,6 @@ export interface ConversionRecord {
 export interface BulkRequestRecord {
   /** Of the body: another body under the same key is a conflict. */
   readonly fingerprint: string;
-  /** Rows done, from the first: each has its line in `bulk_answers`. */
-  readonly rows: number;
   readonly created: number;
 }
 
