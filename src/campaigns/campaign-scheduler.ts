@@ -42,7 +42,9 @@ export interface CampaignSchedulerOptions {
   readonly log: Logger;
 }
 
-interface Wait {
+/** Campaigns that were due at the same tick. Those that are due later wait for the next batch. */
+interface Batch {
+  readonly due: readonly CampaignRecord[];
   readonly mark: CountingMark;
   /** Monotonic. */
   readonly sinceMs: number;
@@ -51,7 +53,7 @@ interface Wait {
 export class CampaignScheduler {
   readonly #options: CampaignSchedulerOptions;
   readonly #ticker: Ticker;
-  #waits = new Map<number, Wait>();
+  #batch: Batch | undefined;
   #isClosed = false;
 
   constructor(options: CampaignSchedulerOptions) {
@@ -78,10 +80,15 @@ export class CampaignScheduler {
   /** @returns campaigns it ended @throws the first failure, after the other campaigns were tried */
   async tick(): Promise<number> {
     const { campaigns, clock } = this.#options;
-    this.#waits = this.#waitsFor(campaigns.due(clock.now() - settleMs, batchMax));
+    const batch = (this.#batch ??= this.#nextBatch());
+    if (batch === undefined) return 0;
+    const isLate = clock.monotonicMs() - batch.sinceMs >= countingMsMax;
+    if (!isLate && !batch.mark.isPast()) return 0;
+    // One that fails stays due, and is in the next batch.
+    this.#batch = undefined;
     let ended = 0;
     let fault: unknown;
-    for (const no of this.#final()) {
+    for (const { no } of batch.due) {
       if (this.#isClosed) break;
       try {
         if (await campaigns.end(no)) ended++;
@@ -93,32 +100,12 @@ export class CampaignScheduler {
     return ended;
   }
 
-  /** Existing waits continue, new ones share one mark; campaigns that are no longer due drop out. */
-  #waitsFor(due: readonly CampaignRecord[]): Map<number, Wait> {
-    const waits = new Map<number, Wait>();
-    let fresh: Wait | undefined;
-    for (const { no } of due) waits.set(no, this.#waits.get(no) ?? (fresh ??= this.#waitFor(due)));
-    return waits;
-  }
-
   /** What is in the journals for the last end of them all is there for each. */
-  #waitFor(due: readonly CampaignRecord[]): Wait {
-    const { counting, clock } = this.#options;
-    const ends = due.map(({ endDay }) => (endDay === undefined ? 0 : endOfCampaignMs(endDay)));
-    const endMs = ends.reduce((last, end) => Math.max(last, end), 0);
-    return { mark: counting.mark(endMs + settleMs), sinceMs: clock.monotonicMs() };
-  }
-
-  /** Campaigns whose wait is over; those of one midnight share their mark. */
-  #final(): number[] {
-    const { clock } = this.#options;
-    const counted = new Map<CountingMark, boolean>();
-    const final: number[] = [];
-    for (const [no, { mark, sinceMs }] of this.#waits) {
-      const isPast = counted.get(mark) ?? mark.isPast();
-      counted.set(mark, isPast);
-      if (isPast || clock.monotonicMs() - sinceMs >= countingMsMax) final.push(no);
-    }
-    return final;
+  #nextBatch(): Batch | undefined {
+    const { campaigns, counting, clock } = this.#options;
+    const due = campaigns.due(clock.now() - settleMs, batchMax);
+    if (due.length === 0) return undefined;
+    const endMs = Math.max(...due.map(({ endDay = 0 }) => endOfCampaignMs(endDay)));
+    return { due, mark: counting.mark(endMs + settleMs), sinceMs: clock.monotonicMs() };
   }
 }
