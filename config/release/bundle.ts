@@ -93,8 +93,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
     entryPoints: { worker: 'node_modules/piscina/dist/worker.js' },
     format: 'cjs',
   });
-  refuseDirectEval(root, program.metafile);
-  refuseNamesOfCommonJs(program.metafile);
+  refuseSilentChanges(root, program.metafile);
   const outputs = [...program.outputFiles, ...piscina.outputFiles];
   const inputs = [program, piscina].flatMap(({ metafile }) => Object.keys(metafile.inputs));
   return {
@@ -189,28 +188,21 @@ function replaced(text: string, from: string, to: string): string {
   return text.replaceAll(from, to);
 }
 
-/** A direct eval sees variables by their names, which a bundled ES module does not keep. */
-function refuseDirectEval(root: string, { inputs }: Metafile): void {
-  for (const [path, { format }] of Object.entries(inputs)) {
-    if (format !== 'esm' || path.includes(':')) continue;
-    const code = readFileSync(join(root, path), 'utf8').replaceAll(/\/\/.*|\/\*[^]*?\*\//g, '');
-    if (/(?<![.\w'])eval\s*\(/.test(code)) {
+/**
+ * What a bundle changes without a word. A direct eval sees variables by their names, which an ES module does not keep. A chunk
+ * of a CommonJS package has a default export alone: other names that a source takes of its `import()` would be undefined.
+ */
+function refuseSilentChanges(root: string, { inputs }: Metafile): void {
+  for (const [path, { format, imports }] of Object.entries(inputs)) {
+    const isModule = format === 'esm' && !path.includes(':');
+    const code = isModule ? readFileSync(join(root, path), 'utf8') : '';
+    if (/(?<![.\w'])eval\s*\(/.test(code.replaceAll(/\/\/.*|\/\*[^]*?\*\//g, ''))) {
       throw new Error(`Cannot bundle ${path}: it has a direct eval, expected none in an ES module`);
     }
-  }
-}
-
-/**
- * A chunk of a CommonJS package has a default export alone: names that a source takes of its `import()` would be
- * undefined in the bundle, and there in the sources.
- */
-function refuseNamesOfCommonJs({ inputs }: Metafile): void {
-  for (const [path, { imports }] of Object.entries(inputs)) {
-    if (!path.startsWith('src/')) continue;
     const found = imports.find(
       (one) => one.kind === 'dynamic-import' && inputs[one.path]?.format === 'cjs',
     );
-    if (found === undefined) continue;
+    if (found === undefined || !path.startsWith('src/')) continue;
     throw new Error(
       `Cannot bundle ${path}: it has an import() of ${found.path}, a CommonJS module, expected one of a source that imports it`,
     );
