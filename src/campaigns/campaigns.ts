@@ -7,6 +7,9 @@
  * record's `end` commit together, and every change, end or deletion first reads the record in its transaction. A
  * transaction that throws is undone.
  *
+ * After its end the schedule and the codes are fixed, because the totals are about them; its name is not. A campaign that is
+ * deleted after its end, before its event, ends first.
+ *
  * The status of a campaign follows from its dates and the clock, so a filtered list reads the schedules in its index.
  */
 import type { Codes } from '../codes/codes.ts';
@@ -17,6 +20,7 @@ import {
   type CampaignStatus,
   campaignStatusAt,
   endOfCampaignMs,
+  takesCodes,
 } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
 import type { QrCodeRecord } from '../model/code.ts';
@@ -28,7 +32,6 @@ import type { Actor } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import type { PackedSchedule } from '../store/management/product-tables.ts';
-import { effectOf } from './campaign-state.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Campaigns a workspace has at most: a filtered list reads the schedule of each, 1 µs. */
@@ -178,13 +181,12 @@ export class Campaigns {
     return await store.environment.transaction(() => {
       const current = this.get(actor, id);
       const next = changed(current, change);
-      const state = campaignStateAt(current, clock.now());
+      const isOpen = takesCodes(current, clock.now());
       const isMoved = next.startDay !== current.startDay || next.endDay !== current.endDay;
       const isNewList = !isSameList(change.qrCodeIds, () => this.qrCodeIdsOf(current));
       const isRenamed = next.name !== current.name;
-      if (isMoved) effectOf(state, 'reschedule_asked');
-      if (isNewList) effectOf(state, 'codes_asked');
-      if (isRenamed) effectOf(state, 'rename_asked');
+      if (isMoved && !isOpen) throw ended('schedule');
+      if (isNewList && !isOpen) throw ended('codes');
       const qrCodeIds = isNewList ? change.qrCodeIds : undefined;
       const members = this.#checked(actor, current.no, { ...next, qrCodeIds });
       if (!isMoved && !isNewList && !isRenamed) return current;
@@ -197,14 +199,13 @@ export class Campaigns {
 
   /** @throws Failure not_found, storage_full; what `end` throws when its end is due */
   async delete(actor: Actor, id: string): Promise<CampaignRecord> {
-    const { store, clock, codes } = this.#options;
+    const { store, codes } = this.#options;
     for (let tries = 0; tries < deleteTriesMax; tries++) {
       const due = this.get(actor, id);
-      if (this.#mustEndFirst(due)) await this.end(due.no);
+      if (this.#isEnding(due)) await this.end(due.no);
       const deleted = await store.environment.transaction(() => {
         const current = this.get(actor, id);
-        const state = campaignStateAt(current, clock.now());
-        if (effectOf(state, 'delete_asked') === 'end_then_remove') return undefined;
+        if (this.#isEnding(current)) return undefined;
         const { campaigns, campaignIds, campaignDue, workspaceCampaigns } = store.campaigns;
         codes.memberships.removeCampaign(current);
         campaigns.remove(current.no);
@@ -238,11 +239,11 @@ export class Campaigns {
   async end(campaignNo: number): Promise<boolean> {
     const { store, clock, outbox, resultOf } = this.#options;
     const seen = store.campaigns.campaigns.get(campaignNo);
-    if (seen === undefined || !this.#isToEnd(seen)) return false;
+    if (seen === undefined || !this.#isEnding(seen)) return false;
     const totals = await resultOf(seen);
     return await store.environment.transaction(() => {
       const current = store.campaigns.campaigns.get(campaignNo);
-      if (current === undefined || !this.#isToEnd(current)) return false;
+      if (current === undefined || !this.#isEnding(current)) return false;
       // The dates were moved while the clock was set back: these are not its totals.
       if (current.startDay !== seen.startDay || current.endDay !== seen.endDay) return false;
       this.#put({ ...current, end: { ...totals, atMs: clock.now() } });
@@ -273,14 +274,8 @@ export class Campaigns {
     return wanted.map(({ key }) => key[1]).toReversed();
   }
 
-  #isToEnd(campaign: CampaignRecord): boolean {
-    const state = campaignStateAt(campaign, this.#options.clock.now());
-    return effectOf(state, 'totals_counted') === 'end';
-  }
-
-  #mustEndFirst(campaign: CampaignRecord): boolean {
-    const state = campaignStateAt(campaign, this.#options.clock.now());
-    return effectOf(state, 'delete_asked') === 'end_then_remove';
+  #isEnding(campaign: CampaignRecord): boolean {
+    return campaignStateAt(campaign, this.#options.clock.now()) === 'ending';
   }
 
   /** Writes the record, its entry in the list and its timer. */
@@ -330,6 +325,12 @@ export class Campaigns {
     return members;
   }
 }
+
+const ended = (what: string): Failure =>
+  new Failure(
+    'conflict',
+    `The campaign has ended, its ${what} cannot be changed; expected one that has not`,
+  );
 
 function listOf(workspaceNo: WorkspaceNo) {
   const start: [number, number] = [workspaceNo, 0];

@@ -9,9 +9,6 @@
 import { dayMs } from './day.ts';
 import type { WorkspaceNo } from './numbers.ts';
 
-export const campaignStates = ['scheduled', 'active', 'ending', 'ended'] as const;
-export type CampaignState = (typeof campaignStates)[number];
-
 export const campaignStatuses = ['scheduled', 'active', 'ended'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
 
@@ -43,7 +40,10 @@ export const codeCampaignsMax = 100;
 
 type Dates = Pick<CampaignRecord, 'startDay' | 'endDay' | 'end'>;
 
-export function campaignStateAt({ startDay, endDay, end }: Dates, nowMs: number): CampaignState {
+export function campaignStateAt(
+  { startDay, endDay, end }: Dates,
+  nowMs: number,
+): CampaignStatus | 'ending' {
   if (end !== undefined) return 'ended';
   if (endDay !== undefined && nowMs >= endOfCampaignMs(endDay)) return 'ending';
   return nowMs < startDay * dayMs ? 'scheduled' : 'active';
