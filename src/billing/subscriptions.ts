@@ -109,11 +109,9 @@ export class Subscriptions {
       const toRefresh: SubscriptionRecord[] = [];
       for (const [, workspaceNo] of due) {
         const record = this.find(workspaceNo);
-        if (record === undefined || store.workspaces.get(workspaceNo) === undefined) {
-          subscriptionDue.set([workspaceNo], undefined);
-        } else if (this.#isOver(record)) {
+        if (this.#isOver(record)) {
           this.apply(workspaceNo, 'period_ended');
-        } else {
+        } else if (record !== undefined) {
           subscriptionDue.set([workspaceNo], clock.now() + refreshMs);
           toRefresh.push(record);
         }

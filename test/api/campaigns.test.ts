@@ -99,17 +99,6 @@ describe('a campaign', () => {
     }
   });
 
-  test('the same Idempotency-Key makes one, also at once', async () => {
-    const headers = { 'idempotency-key': 'campaign-1' };
-    const body = { ...spring(), name: 'Once' };
-    const answers = await Promise.all([1, 2, 3].map(async () => post('/campaigns', body, headers)));
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-    const { items } = await get('/campaigns?limit=100');
-    expect(items.filter(({ name }) => word(name) === 'Once').length).toBe(1);
-    const other = await post('/campaigns', { ...body, name: 'Other' }, headers);
-    expect([other.status, other.json.code]).toEqual([409, 'idempotency_conflict']);
-  });
-
   test.each([
     [{ name: undefined }, ['name']],
     [{ name: '' }, ['name']],
@@ -330,16 +319,6 @@ describe('a conversion', () => {
       value: 19.9,
       data: [{ date: today, conversions: 2, value: 19.9 }],
     });
-  });
-
-  test('under one Idempotency-Key too', async () => {
-    const qrCodeId = await makeCode();
-    const headers = { 'idempotency-key': 'conversion-1' };
-    const answers = await Promise.all(
-      [1, 2, 3].map(async () => await post('/conversions', { qrCodeId }, headers)),
-    );
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
-    expect((await get(`/qr-codes/${qrCodeId}/conversions`)).json.conversions).toBe(1);
   });
 
   test.each([

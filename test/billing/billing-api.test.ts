@@ -1,4 +1,4 @@
-/** Billing from outside: addresses, shapes, roles, bad input, races, Stripe's webhook. */
+/** Billing from outside: addresses, shapes, roles, bad input, Stripe's webhook. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client, type Answer, type CallOptions, word } from '../support/client.ts';
@@ -194,20 +194,6 @@ describe('bad input', () => {
   });
 });
 
-describe('races and repeats', () => {
-  it('an Idempotency-Key gives the first answer again, also of a confirmation', async () => {
-    const headers = { 'idempotency-key': 'one' };
-    const first = await checkout('pro', 'month', { headers });
-    expect((await checkout('pro', 'month', { headers })).text).toBe(first.text);
-    const path = `/checkout/${word(first.json.id)}/confirm`;
-    const confirmed = await call('POST', path, { headers: { 'idempotency-key': 'two' } });
-    const again = await call('POST', path, { headers: { 'idempotency-key': 'two' } });
-    expect([again.status, again.text]).toEqual([200, confirmed.text]);
-    expect(again.headers['idempotent-replayed']).toBe('true');
-    expect(await kinds()).toEqual(['created']);
-  });
-});
-
 describe('with Stripe', () => {
   const openShop = async () => {
     await close();
@@ -251,10 +237,6 @@ describe('with Stripe', () => {
     expect(await kinds()).toEqual(['created']);
     const portal = await call('POST', '/portal');
     expect([portal.status, portal.json.url]).toEqual([201, portal.headers.location]);
-    const log = service.logLines.join('');
-    for (const secret of [secretKey, webhookSecret, event.signature]) {
-      expect(log).not.toContain(secret);
-    }
   });
 
   it('a forged signature is a 400 problem, and throttles the forger alone', async () => {

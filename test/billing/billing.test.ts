@@ -220,14 +220,6 @@ describe('time', () => {
     expect([fixture.plan(), fixture.emitted().length]).toEqual(['pro', 1]);
   });
 
-  it('removes the timer of a workspace without a subscription', async () => {
-    const fixture = await openBillingFixture();
-    const { environment, billing } = fixture.app.store;
-    await environment.transaction(() => billing.subscriptionDue.set([99], fixture.app.clock.now()));
-    await fixture.billing.tick();
-    expect(fixture.due()).toEqual([]);
-  });
-
   it('ends many that are due together in a few ticks', async () => {
     const fixture = await openBillingFixture();
     await fixture.subscribe('pro');

@@ -196,18 +196,6 @@ describe('where the operator confirms', () => {
   });
 });
 
-describe('where the owner confirms', () => {
-  it('everything is as it was: a confirmation and a change take effect at once', async () => {
-    await open({});
-    const made = await checkout('starter');
-    expect(made.json).toMatchObject({ confirmedBy: 'owner' });
-    expect((await confirmAsOwner(made)).status).toBe(200);
-    expect(codeOf(await checkout('pro'))).toEqual([409, 'conflict']);
-    expect((await change({ plan: 'business', interval: 'year' })).status).toBe(200);
-    expect(emitted()).toEqual(['subscription.created', 'subscription.updated']);
-  });
-});
-
 describe('where nothing is sold', () => {
   it.each([
     ['by choice', none],

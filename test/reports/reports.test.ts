@@ -308,18 +308,6 @@ test('a full list takes another when something of it is over', async () => {
   expect((await client.call('POST', '/v1/reports', { body })).status).toBe(409);
 });
 
-test('a repeated Idempotency-Key makes one link, and is answered with it again', async () => {
-  const { app, client, codeId } = await openReportFixture();
-  const headers = { 'idempotency-key': 'share-1' };
-  const call = { body: { qrCodeId: codeId }, headers };
-  const first = await client.call('POST', '/v1/reports', call);
-  const second = await client.call('POST', '/v1/reports', call);
-  expect(second.json).toEqual(first.json);
-  expect(app.reports.reports.list(1)).toHaveLength(1);
-  const kept = JSON.stringify([...app.store.idempotency.range({})]);
-  expect(kept).not.toContain(word(first.json.url).split('/').at(-1));
-});
-
 test('days are those of the workspace, or of the report’s own zone, or of UTC where no other is known', async () => {
   const { app, client, codeId, share } = await openReportFixture();
   const workspace = `/v1/workspaces/${app.actor.workspaceId}`;

@@ -69,16 +69,6 @@ describe('a watch', () => {
     expect((await client.call('DELETE', `/v1/watches/${word(id)}`)).status).toBe(404);
   });
 
-  test('is made once by its Idempotency-Key', async () => {
-    const options = { body: { silentHours: 5 }, headers: { 'idempotency-key': 'w-1' } };
-    const [one, two] = [
-      await client.call('POST', '/v1/watches', options),
-      await client.call('POST', '/v1/watches', options),
-    ];
-    expect(two.json).toEqual(one.json);
-    expect(two.headers['idempotent-replayed']).toBe('true');
-  });
-
   test.each([
     [{}, [' nothing_to_watch']],
     [{ silentHours: 337, more: 1 }, ['silentHours too_big', 'more unknown_field']],
