@@ -3,8 +3,9 @@
  * the row it follows, so a repeated one is refused.
  */
 import { z } from 'zod';
-import { type CodeImport, type ImportDraft, reasonOf } from '../codes/bulk/code-import.ts';
+import { type ImportDraft, reasonOf } from '../codes/bulk/code-import.ts';
 import { Failure } from '../model/failure.ts';
+import type { Actor } from '../model/workspace.ts';
 import type { Administration } from './administration.ts';
 import { operation } from './operation.ts';
 import { ownerOf, workspaceId, workspaceOf } from './people-operations.ts';
@@ -26,19 +27,17 @@ const rows = z.array(
 type Rows = z.output<typeof rows>;
 
 export const importOperations = {
-  'import.open': operation(
-    'reads',
-    z.strictObject(file),
-    (administration, given) => openImport(administration, given).record,
+  'import.open': operation('reads', z.strictObject(file), (administration, given) =>
+    administration.codes.imports.record(ownerAs(administration, given), given.fingerprint),
   ),
   'import.rows': operation(
     'changes',
     z.strictObject({ ...file, after, rows }),
     async (administration, given) => {
-      const run = openImport(administration, given, given.after);
+      const actor = ownerAs(administration, given);
       const drafts = given.rows.map((row) => draftOf(administration, row));
-      await run.batch(drafts, (slug) => administration.codes.holderOf(slug));
-      return run.record;
+      const { imports } = administration.codes;
+      return await imports.batch(actor, given.fingerprint, given.after, drafts);
     },
   ),
   /** The reasons of a dry run, as far as they can be known. */
@@ -56,27 +55,24 @@ export const importOperations = {
     'changes',
     z.strictObject({ ...file, after }),
     async (administration, given) => {
-      const run = openImport(administration, given, given.after);
-      await run.finish();
-      return run.record;
+      const actor = ownerAs(administration, given);
+      return await administration.codes.imports.finish(actor, given.fingerprint, given.after);
     },
   ),
 };
 
-/** Codes belong to the workspace's owner. @throws Failure not_found; conflict if another run has imported rows meanwhile */
-function openImport(
-  { services, codes }: Administration,
-  { workspace: id, fingerprint }: { readonly workspace?: string | undefined; fingerprint: string },
-  rowsDone?: number,
-): CodeImport {
+/** Codes belong to the workspace's owner. @throws Failure not_found */
+function ownerAs(
+  { services }: Administration,
+  { workspace: id }: { readonly workspace?: string | undefined },
+): Actor {
   const workspace = workspaceOf(services, id);
-  const actor = {
+  return {
     userId: ownerOf(services, workspace).id,
     workspaceId: workspace.id,
     workspaceNo: workspace.no,
     role: 'owner',
-  } as const;
-  return codes.openImport(actor, fingerprint, rowsDone);
+  };
 }
 
 const unreadable = new Failure('validation_failed', 'The row cannot be read');

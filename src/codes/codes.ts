@@ -25,7 +25,7 @@ import type { Outbox } from '../outbox/outbox.ts';
 import { packCode, unpackCode } from '../store/management/code-codec.ts';
 import type { Management } from '../store/management/management.ts';
 import { type BatchHooks, BulkRequests } from './bulk/bulk-requests.ts';
-import { CodeImport } from './bulk/code-import.ts';
+import { CodeImports } from './bulk/code-import.ts';
 import {
   cleared,
   compact,
@@ -97,6 +97,8 @@ export class Codes {
   readonly #batchLock = pLimit(1);
   /** Codes by the thousand, made once however often they are asked for. */
   readonly bulk: BulkRequests;
+  /** Files of any length. */
+  readonly imports: CodeImports;
   /** Start-up reading of all links, and their way into the link table. */
   readonly links: LinkLoader;
   /** Which codes are in which campaigns. */
@@ -113,6 +115,7 @@ export class Codes {
     const { links, memberships } = this;
     this.#creation = new CodeCreation(options, links, memberships, this.#routing);
     this.bulk = new BulkRequests(options.store, options.clock, this);
+    this.imports = new CodeImports(options.store, options.clock, this);
   }
 
   /** @throws Failure validation_failed with every fault, slug_taken, external_id_taken, storage_full */
@@ -162,15 +165,6 @@ export class Codes {
     });
     this.links.publishMany(outcomes.flatMap((one) => (one instanceof Failure ? [] : [one.no])));
     return outcomes;
-  }
-
-  /**
-   * The import of a file, new or resumed. @param fingerprint of the file and its options
-   * @throws Failure conflict if other rows than `rowsDone` are done
-   */
-  openImport(actor: Actor, fingerprint: string, rowsDone?: number): CodeImport {
-    const { store, clock } = this.#options;
-    return new CodeImport({ store, clock, creator: this, actor, fingerprint, rowsDone });
   }
 
   /** What is wrong with a draft, as far as it can be known without creating it; designs are not checked. */

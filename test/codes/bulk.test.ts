@@ -153,18 +153,14 @@ describe('the import of a file', () => {
   it('knows how far it has come, also after a restart, and why its last rows failed', async () => {
     const fixture = await openCodes();
     const rowOf = (...codes: ImportDraft['codes']): ImportDraft => ({ codes, lost: [] });
-    const one = fixture.codes.openImport(actor, 'file');
-    await one.batch(
-      [
-        rowOf(draftOf(0)),
-        rowOf(),
-        rowOf({ target: 'nonsense' }, { ...draftOf(2), slug: 'Mine' }),
-        { codes: [draftOf(3)], lost: ['an address'] },
-        rowOf(new Failure('invalid_json', 'x'), { ...draftOf(4), slug: 'mine' }),
-      ],
-      () => 'Mine',
-    );
-    expect(one.record.reasons).toEqual([
+    const one = await fixture.codes.imports.batch(actor, 'file', 0, [
+      rowOf(draftOf(0)),
+      rowOf(),
+      rowOf({ target: 'nonsense' }, { ...draftOf(2), slug: 'Mine' }),
+      { codes: [draftOf(3)], lost: ['an address'] },
+      rowOf(new Failure('invalid_json', 'x'), { ...draftOf(4), slug: 'mine' }),
+    ]);
+    expect(one.reasons).toEqual([
       [null],
       [],
       [{ code: 'invalid_url', message: expect.stringMatching(/^target: /) }, null],
@@ -174,26 +170,24 @@ describe('the import of a file', () => {
         { code: 'slug_taken', message: expect.stringContaining('mine differs from Mine') },
       ],
     ]);
-    expect(one.record).toMatchObject({ rows: 5, created: 1, partial: 2, skipped: 1 });
+    expect(one).toMatchObject({ rows: 5, created: 1, partial: 2, skipped: 1 });
     await fixture.restart();
-    const two = fixture.codes.openImport(actor, 'file');
-    expect(two.record).toEqual(one.record);
-    await two.batch([rowOf(draftOf(1))], () => undefined);
-    await two.finish();
-    expect(fixture.codes.openImport(actor, 'file').record).toMatchObject({ rows: 6, created: 2 });
-    expect(fixture.codes.openImport(actor, 'file').record.finishedAtMs).toBeDefined();
-    expect(fixture.codes.openImport(actor, 'another').record.rows).toBe(0);
+    const { imports } = fixture.codes;
+    expect(imports.record(actor, 'file')).toEqual(one);
+    await imports.batch(actor, 'file', 5, [rowOf(draftOf(1))]);
+    const finished = await imports.finish(actor, 'file', 6);
+    expect(finished).toMatchObject({ rows: 6, created: 2, finishedAtMs: expect.any(Number) });
+    expect(imports.record(actor, 'file')).toEqual(finished);
+    expect(imports.record(actor, 'another').rows).toBe(0);
   });
 
   it('of two runs at the same time one fails, and nothing is doubled', async () => {
     const fixture = await openCodes();
-    const [one, two] = [0, 1].map(() => fixture.codes.openImport(actor, 'file'));
-    await one?.batch([{ codes: [draftOf(0)], lost: [] }], () => undefined);
-    await expect(
-      two?.batch([{ codes: [draftOf(0)], lost: [] }], () => undefined),
-    ).rejects.toMatchObject({
-      code: 'conflict',
-    });
+    const batch = () =>
+      fixture.codes.imports.batch(actor, 'file', 0, [{ codes: [draftOf(0)], lost: [] }]);
+    const runs = await Promise.allSettled([batch(), batch()]);
+    const conflict = { status: 'rejected', reason: expect.objectContaining({ code: 'conflict' }) };
+    expect(runs).toEqual([expect.objectContaining({ status: 'fulfilled' }), conflict]);
     expect(await codeCount(fixture)).toBe(1);
   });
 });

@@ -63,85 +63,72 @@ export function reasonOf(
   return { code, message: fault?.path ? `${fault.path}: ${text}` : text };
 }
 
-export class CodeImport {
+/** What an import needs of the codes. */
+interface ImportCreator extends Creator {
+  readonly holderOf: HolderOf;
+}
+
+export class CodeImports {
   readonly #store: Management;
   readonly #clock: Clock;
-  readonly #creator: Creator;
-  readonly #actor: Actor;
-  readonly #fingerprint: string;
-  #record: ImportRecord;
+  readonly #creator: ImportCreator;
 
-  constructor(options: {
-    readonly store: Management;
-    readonly clock: Clock;
-    readonly creator: Creator;
-    readonly actor: Actor;
-    /** Of the file and its options. */
-    readonly fingerprint: string;
-    /** Rows that the caller has seen done. @throws Failure conflict if others are */
-    readonly rowsDone?: number | undefined;
-  }) {
-    this.#store = options.store;
-    this.#clock = options.clock;
-    this.#creator = options.creator;
-    this.#actor = options.actor;
-    this.#fingerprint = options.fingerprint;
-    this.#record = this.#stored() ?? { ...noRows, startedAtMs: options.clock.now() };
-    if (options.rowsDone !== undefined && options.rowsDone !== this.#record.rows) throw notAlone();
+  constructor(store: Management, clock: Clock, creator: ImportCreator) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#creator = creator;
   }
 
-  /** What is done of the file, in this run and earlier ones. */
-  get record(): ImportRecord {
-    return this.#record;
+  /** What is done of the file, in all runs. @param fingerprint of the file and its options */
+  record({ workspaceNo }: Actor, fingerprint: string): ImportRecord {
+    const stored = this.#store.bulk.imports.get([workspaceNo, fingerprint]);
+    return stored ?? { ...noRows, startedAtMs: this.#clock.now() };
   }
 
   /**
    * Imports the next rows. The record has the reasons of those that fail, so a client that dies finds them there.
+   * @param after rows that the caller has seen done
    * @throws Failure conflict when another run of the file is in progress; storage_full
    */
-  async batch(drafts: readonly ImportDraft[], holderOf: HolderOf): Promise<void> {
+  async batch(
+    actor: Actor,
+    fingerprint: string,
+    after: number,
+    drafts: readonly ImportDraft[],
+  ): Promise<ImportRecord> {
     const codes = drafts.flatMap((draft) => draft.codes);
-    let next = this.#record;
-    await this.#creator.createMany(this.#actor, codes, {
-      beforeWrites: () => this.#checkAlone(),
+    let record = this.#recordAt(actor, fingerprint, after);
+    await this.#creator.createMany(actor, codes, {
+      beforeWrites: () => void this.#recordAt(actor, fingerprint, after),
       afterWrites: (outcomes) => {
         const all = outcomes.map((outcome, at) => {
           const code = codes[at];
           const slug = code instanceof Failure ? undefined : code?.slug;
-          return outcome instanceof Failure ? reasonOf(outcome, slug, holderOf) : null;
+          if (!(outcome instanceof Failure)) return null;
+          return reasonOf(outcome, slug, (taken) => this.#creator.holderOf(taken));
         });
         let done = 0;
         const reasons = drafts.map((row) => all.slice(done, (done += row.codes.length)));
-        next = recordAfter(this.#record, drafts, reasons);
-        this.#write(next);
+        record = recordAfter(record, drafts, reasons);
+        this.#store.bulk.imports.put([actor.workspaceNo, fingerprint], record);
       },
     });
-    this.#record = next;
+    return record;
   }
 
-  /** The file has no more rows. */
-  async finish(): Promise<void> {
-    const finished = { ...this.#record, finishedAtMs: this.#clock.now() };
-    await this.#store.environment.transaction(() => {
-      this.#checkAlone();
-      this.#write(finished);
+  /** The file has no more rows. @throws Failure as `batch` */
+  async finish(actor: Actor, fingerprint: string, after: number): Promise<ImportRecord> {
+    return await this.#store.environment.transaction(() => {
+      const record = this.#recordAt(actor, fingerprint, after);
+      const finished = { ...record, finishedAtMs: this.#clock.now() };
+      this.#store.bulk.imports.put([actor.workspaceNo, fingerprint], finished);
+      return finished;
     });
-    this.#record = finished;
   }
 
-  #checkAlone(): void {
-    if ((this.#stored()?.rows ?? 0) === this.#record.rows) return;
-    throw notAlone();
-  }
-
-  #stored(): ImportRecord | undefined {
-    return this.#store.bulk.imports.get([this.#actor.workspaceNo, this.#fingerprint]);
-  }
-
-  #write(record: ImportRecord): void {
-    this.#store.bulk.imports.put([this.#actor.workspaceNo, this.#fingerprint], record);
+  #recordAt(actor: Actor, fingerprint: string, after: number): ImportRecord {
+    const record = this.record(actor, fingerprint);
+    if (record.rows === after) return record;
+    throw new Failure('conflict', 'Cannot import: another run of the same file is in progress');
   }
 }
-
-const notAlone = (): Failure =>
-  new Failure('conflict', 'Cannot import: another run of the same file is in progress');
