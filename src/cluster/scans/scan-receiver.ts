@@ -81,8 +81,6 @@ export class ScanReceiver {
   readonly #asked = new Map<number, { readonly atMs: number; readonly last: number }>();
   #cancel: () => void = () => undefined;
   #isStopped = false;
-  /** Pieces that were dropped: of another run or node, or no pieces. */
-  dropped = 0;
   #readFault: string | undefined;
   #saveFault: string | undefined;
 
@@ -154,12 +152,9 @@ export class ScanReceiver {
 
   #receive(message: ScanMessage | undefined, seq: number, atMs: number, subject?: string): void {
     const { sink, isOwn, isOwner, wipe, onRefused } = this.#options;
-    if (message !== undefined && isOwn(message.journal)) return;
-    if (message === undefined || !isOwner(message.journal, message.run, subject)) {
-      this.dropped++;
-      return;
-    }
-    const { journal, after, from, bytes } = message;
+    if (message === undefined || isOwn(message.journal)) return;
+    const { journal, run, after, from, bytes } = message;
+    if (!isOwner(journal, run, subject)) return;
     const tail = sink.tail(journal);
     if (from + bytes.length <= tail) return;
     if (after > tail) return this.#ask(journal, tail, seq);

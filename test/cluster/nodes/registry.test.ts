@@ -1,9 +1,7 @@
 /** Who is in the cluster: a name and its disk, the numbers it gets, and those that a lost disk had. */
 import { expect, test } from 'vitest';
 import { type JoinRequest, type Joined, Registry } from '../../../src/cluster/nodes/registry.ts';
-import { Failure } from '../../../src/model/failure.ts';
 import { createIdSource } from '../../../src/model/ids.ts';
-import { Signal } from '../../../src/model/signal.ts';
 import { journalsMax } from '../../../src/scans/journal/positions.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 
@@ -234,28 +232,4 @@ test('each change is told, to a second reader of the rows too; other commits are
   await join();
   expect(told).toBe(2);
   expect(other.nodes().length).toBe(1);
-});
-
-test('in a replicated environment the log decides: one join at a time counts, and none without the lead', async () => {
-  const { nodes, store, join } = await fixture();
-  let isActive = true;
-  store.environment.replicateWith({
-    check: () => {
-      if (!isActive) throw new Failure('not_active', 'not now');
-    },
-    commit: async (writes) => await store.environment.applyWrites(writes, () => undefined),
-    lapsed: new Signal(),
-  });
-  let told = 0;
-  nodes.changed.listen(() => told++);
-  const joined = await Promise.all([join(), join({ name: 'b' })]);
-  expect(joined.map(({ journals }) => journals)).toEqual([
-    [1, 2],
-    [3, 4],
-  ]);
-  expect([...nodes.owners().keys()]).toEqual([1, 2, 3, 4]);
-  expect(told).toBe(1);
-  isActive = false;
-  await expect(join({ name: 'c' })).rejects.toThrow('not now');
-  expect(nodes.nodes().length).toBe(2);
 });

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { JournalFilesSink } from '../../../src/cluster/scans/journal-sink.ts';
 import { JournalFiles } from '../../../src/cluster/scans/journal-source.ts';
 import { JournalPositions } from '../../../src/scans/journal/positions.ts';
@@ -103,18 +102,4 @@ export function visits(folder: string, tail: number): Visits['found'] {
   visited.readTo(tail);
   visited.close();
   return visited.found;
-}
-
-/** One frame with the records of several: larger than a batch makes them today. */
-export function joined(frames: readonly Buffer[]): Buffer {
-  const payload = Buffer.concat(frames.map((frame) => frame.subarray(frameHeaderBytes)));
-  const header = Buffer.from(frames[0]!.subarray(0, frameHeaderBytes));
-  header.writeUInt32LE(payload.length, 4);
-  header.writeUInt32LE(
-    frames.reduce((scans, frame) => scans + frame.readUInt32LE(16), 0),
-    16,
-  );
-  header.writeUInt32LE(crc32(payload), 20);
-  header.writeUInt32LE(crc32(header.subarray(0, 24)), 24);
-  return Buffer.concat([header, payload]);
 }
