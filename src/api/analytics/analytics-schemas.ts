@@ -61,12 +61,10 @@ export const scannersShape = {
       'or where those days are not known',
     example: 25,
   }),
-  returningScanners: count
-    .nullable()
-    .meta({
-      description: 'Visitors with a scan in the 90 days before; null as above',
-      example: 10,
-    }),
+  returningScanners: count.nullable().meta({
+    description: 'Visitors with a scan in the 90 days before; null as above',
+    example: 10,
+  }),
   error: z
     .number()
     .min(0)

@@ -50,13 +50,10 @@ const rawScan = z
     id: idField('scn', 'Id of the scan'),
     ...scanFields,
     browser: z.enum(browserNames).meta({ description: 'Its browser', example: 'Safari' }),
-    bot: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Why it is not counted as a scan; null = it is counted',
-        example: null,
-      }),
+    bot: z.string().nullable().meta({
+      description: 'Why it is not counted as a scan; null = it is counted',
+      example: null,
+    }),
     route: route.nullable().meta({
       description:
         'Label of the rule or variant that led it, `target` = of none; null where the code has never had any, or a bot was led nowhere',

@@ -11,6 +11,7 @@ import { join as pathOf } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { lastIn } from '../../cluster/log-beginning.ts';
 import { streamOf } from '../../cluster/nats/log-streams.ts';
+import { coreBeats, readBeat } from '../../cluster/nodes/beat-message.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import {
   checkNodeFile,
@@ -18,7 +19,6 @@ import {
   nodeFileName,
   readNodeFile,
 } from '../../cluster/nodes/node-file.ts';
-import { marksSubject, readMark } from '../../cluster/scans/scan-messages.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { syncFolder } from '../../engine/small-files.ts';
 import { isLockName, withFolderLock } from '../../engine/takeover/folder-lock.ts';
@@ -29,7 +29,7 @@ import { type StoppedNodeOptions, withBrokers } from './stopped-node.ts';
 
 const setAside = '.set-aside-';
 /** Each core that runs reports every second what it has counted. */
-const marksMs = 2_500;
+const beatsMs = 2_500;
 
 export interface JoinOptions extends StoppedNodeOptions {
   /** `kept`: refused while only this machine has scans. */
@@ -72,12 +72,12 @@ async function assertCounted(
   { connection }: NodeContext,
 ): Promise<void> {
   const counted = new Map<number, number>();
-  const end = connection.subscribe(marksSubject, (body) => {
-    for (const [journal, position] of readMark(body)?.counted ?? []) {
+  const end = connection.subscribe(coreBeats, (body) => {
+    for (const [journal, position] of readBeat(body)?.mark?.counted ?? []) {
       counted.set(journal, Math.max(position, counted.get(journal) ?? 0));
     }
   });
-  await pause(marksMs);
+  await pause(beatsMs);
   end();
   const missing = journals.filter(
     (journal) => journalEnd(journalFolder(journalRoot, journal)) > (counted.get(journal) ?? 0),
