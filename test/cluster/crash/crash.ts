@@ -39,7 +39,6 @@ export interface CrashOptions {
 
 export interface CrashResult {
   readonly ledger: ClusterLedger;
-  readonly failovers: Failovers;
   readonly faultCounts: ReadonlyMap<FaultKind, number>;
   readonly nodes: readonly ServiceNode[];
   readonly loadMs: number;
@@ -127,7 +126,6 @@ class CrashRun {
     this.#checkNodes();
     return {
       ledger: this.#ledger,
-      failovers: this.#failovers,
       faultCounts: faults.counts,
       nodes: this.#nodes,
       loadMs,
