@@ -82,8 +82,7 @@ if ('missing' in found) {
 } else {
   test('brokers that are out of storage are named, until they have more', () => runsFull(found));
 
-  test('a log is pruned while it is followed, and a core that stops in between continues', () =>
-    prunesWhileFollowed(found));
+  test('a log is pruned while it is followed', () => prunesWhileFollowed(found));
 }
 
 async function prunesWhileFollowed(server: NatsServer): Promise<void> {
@@ -121,10 +120,5 @@ async function prunesWhileFollowed(server: NatsServer): Promise<void> {
   expect(pruning.entries).toBeLessThan(10);
   await change();
   await expect.poll(() => standby.store.last('code'), soon).toBe(21);
-  await standby.close();
-  pruning.stop();
-  const again = await open(standby === a ? 'a' : 'b');
-  await change();
-  await expect.poll(() => again.store.last('code'), soon).toBe(22);
-  expect([again.replication.problem, leader.replication.problem]).toEqual([undefined, undefined]);
+  expect([standby.replication.problem, leader.replication.problem]).toEqual([undefined, undefined]);
 }

@@ -10,11 +10,9 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { freePorts } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
-import { FakeNats } from './nats/fake-nats.ts';
 
-async function open(server: string, timers = systemTimers) {
+async function open(server: string) {
   const { store } = temporaryManagement();
-  const lines: string[] = [];
   const connection = beginNats({ servers: [server], nodeName: 'core-1' });
   const changes: string[] = [];
   const replication = new StoreReplication({
@@ -23,9 +21,9 @@ async function open(server: string, timers = systemTimers) {
     name: 'core',
     replicas: 1,
     self: { owner: 'core-1.n_1', url: 'http://core-1', version: '1' },
-    timers,
+    timers: systemTimers,
     random: () => 0.5,
-    log: createLog('info', { write: (line) => void lines.push(line) }),
+    log: createLog('silent'),
     onChanged: () => void changes.push(replication.status.state),
   });
   const close = async (): Promise<void> => {
@@ -33,7 +31,7 @@ async function open(server: string, timers = systemTimers) {
     await connection.close();
   };
   onTestFinished(close);
-  return { store, replication, lines, changes, close };
+  return { store, replication, changes, close };
 }
 
 test('while no broker is there it follows nothing, refuses changes, and says why', async () => {
@@ -49,27 +47,4 @@ test('while no broker is there it follows nothing, refuses changes, and says why
   await close();
   await expect(change()).rejects.toMatchObject({ code: 'not_active' });
   expect([store.last('code'), changes]).toEqual([0, []]);
-});
-
-test('a broker without JetStream is a problem that is logged once, however often it is tried again', async () => {
-  const fake = new FakeNats({ version: '2.11.0', answers: 'no responders' });
-  await fake.listen();
-  onTestFinished(() => fake.close());
-  let tries = 0;
-  const quick: typeof systemTimers = {
-    ...systemTimers,
-    after: (ms, run) =>
-      systemTimers.after(ms / 20, () => {
-        tries += 1;
-        run();
-      }),
-  };
-  const { replication, lines, close } = await open(`nats://${fake.host}`, quick);
-  replication.start();
-  const isLogged = (line: string): boolean => line.includes('a stream cannot be used, retrying');
-  await expect.poll(() => lines.filter(isLogged), soon).toHaveLength(1);
-  expect(replication.problem).toMatch(/jetstream is not enabled/);
-  await expect.poll(() => tries, soon).toBeGreaterThan(3);
-  expect(lines.filter(isLogged)).toHaveLength(1);
-  await close();
 });

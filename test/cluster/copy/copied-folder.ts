@@ -132,7 +132,10 @@ export const startRecorded = (
     for (const piece of pieces) {
       const sent = change(piece);
       // Not before what precedes it has gone.
-      if (sent === undefined) return void response.write('', () => response.destroy());
+      if (sent === undefined) {
+        response.write('', () => response.destroy());
+        return;
+      }
       response.write(sent);
     }
     response.end();

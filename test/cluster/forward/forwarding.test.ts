@@ -1,9 +1,5 @@
 /** A standby's port over real sockets, before a leader that is a server of ours, or bytes on a socket. */
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  request as httpRequest,
-} from 'node:http';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -14,7 +10,7 @@ import { TestClock } from '../../support/fakes/test-clock.ts';
 import { Client } from '../../support/client.ts';
 import { sendOneByOne, sendRaw } from '../../support/raw-http.ts';
 import { soon } from '../../support/soon.ts';
-import { defects, listen, proofBy, type Standby, standBy, timeouts } from './forwarding-fixture.ts';
+import { defects, listen, proofBy, type Standby, standBy } from './forwarding-fixture.ts';
 
 afterEach(() => {
   expect(defects.splice(0)).toEqual([]);
@@ -293,21 +289,6 @@ describe('what a standby answers itself', () => {
     expect(removed).toMatchObject({ status: 503, json: { code: 'outcome_unknown' } });
     const read = await client.call('GET', '/v1/qr-codes');
     expect(read).toMatchObject({ status: 503, json: { code: 'not_active' } });
-  });
-
-  test('an answer that does not come in time has an unknown outcome', async () => {
-    const leader = createHttpServer(() => undefined);
-    await new Promise<void>((resolve) => leader.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      leader.closeAllConnections();
-      leader.close();
-    });
-    const { port } = leader.address() as AddressInfo;
-    const { url } = await standBy(`http://127.0.0.1:${port}`, {
-      timeouts: { ...timeouts, headMs: 300 },
-    });
-    const post = await new Client(url).call('POST', '/v1/qr-codes', { body: {} });
-    expect(post).toMatchObject({ status: 503, json: { code: 'outcome_unknown' } });
   });
 
   test('the refusal of a body that stops arriving', async () => {

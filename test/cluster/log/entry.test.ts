@@ -150,28 +150,20 @@ describe('foreign bytes', () => {
     .map((hex) => Buffer.from(hex, 'hex'));
   hostile.push(Buffer.alloc(0), Buffer.alloc(500_000, 0x91));
 
-  it('are no entry, and do not change how the next one is read', () => {
+  it('are no entry, and neither throw nor change how the next one is read', () => {
     const whole = encodeEntry(tx);
     const read = readEntry(whole);
     for (const body of hostile) {
       expect(readEntry(body)).toBeUndefined();
       expect(readEntry(whole)).toEqual(read);
     }
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), (body) => {
-        expect(readEntry(body)?.content).toBeUndefined();
-        expect(readEntry(whole)).toEqual(read);
-      }),
-    );
-  });
-
-  it('never make it throw: entries with any byte changed', () => {
     const place = fc.tuple(fc.nat(), fc.nat(255));
     fc.assert(
       fc.property(entry, fc.array(place, { minLength: 1, maxLength: 4 }), (of, places) => {
         const body = Buffer.from(encodeEntry(of));
         for (const [at, value] of places) body[at % body.length] = value;
         expect(() => readEntry(body)).not.toThrow();
+        expect(readEntry(whole)).toEqual(read);
       }),
     );
   });

@@ -29,10 +29,8 @@ const isSilent = 'JetStream does not answer (timeout), expected a majority of it
 test.each([
   ['2.9.10', 'never', tooOld('2.9.10')],
   ['2.10.26', 'never', tooOld('2.10.26')],
-  ['1.99.99', 'never', tooOld('1.99.99')],
   ['2.10.27', 'no responders', isOff],
   ['2.10.27-RC.1', 'no responders', isOff],
-  ['2.15.1', 'no responders', isOff],
   ['3.0.0', 'no responders', isOff],
   ['2.12.3', 'never', isSilent],
   // A user that may not ask about the account can use its streams all the same.
