@@ -22,7 +22,7 @@ export const isText = (value: unknown): value is string => typeof value === 'str
 export const isFlag = (value: unknown): value is boolean => typeof value === 'boolean';
 
 export type Check<T> = (value: unknown) => value is T;
-type Checks<T> = { readonly [Field in keyof T]-?: Check<T[Field]> };
+type Checks<T> = { readonly [Field in keyof Required<T>]: Check<T[Field]> };
 
 export const listOf =
   <T>(is: Check<T>): Check<readonly T[]> =>

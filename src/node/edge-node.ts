@@ -12,11 +12,8 @@ import { joinCluster } from '../cluster/nodes/join.ts';
 import type { Admission } from '../cluster/nodes/join-message.ts';
 import {
   checkNodeFile,
-  type EdgeAccess,
   type NodeIdentity,
-  readEdgeAccess,
   readNodeFile,
-  writeEdgeAccess,
   writeNodeFile,
 } from '../cluster/nodes/node-file.ts';
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
@@ -68,50 +65,44 @@ export async function openEdgeNode(
   });
 }
 
-interface JoinedEdge {
-  readonly identity: NodeIdentity;
-  readonly access: EdgeAccess;
-}
-
 /** What this node is: by its data folder, or as the leader registers it. */
-async function joinAsEdge(context: NodeContext, path: string): Promise<JoinedEdge> {
+async function joinAsEdge(context: NodeContext, path: string): Promise<Required<NodeIdentity>> {
   const { config, connection, log, stopping: signal } = context;
   const { nodeName: name, role } = config.cluster;
   const identity = readNodeFile(path);
   if (identity !== undefined) checkNodeFile(identity, { name, role });
   const isLastHere = beginStart(path, name, context);
-  const access = identity && readEdgeAccess(path);
-  if (identity !== undefined && access !== undefined) {
+  if (identity?.access !== undefined) {
+    const { access } = identity;
     const admitted = await claim(context, identity, isLastHere);
-    return admitted === undefined ? { identity, access } : store(path, name, admitted);
+    return admitted === undefined ? { ...identity, access } : store(path, name, admitted);
   }
   const request = joinRequestOf(context, identity);
   const joining = { connection, timers: systemTimers, log, request, signal };
   return store(path, name, await joinCluster(joining));
 }
 
-function store(path: string, name: string, access: Admission): JoinedEdge {
-  const { id: node, cluster, journals, run, token, cores } = access;
-  // The node file is useless without it.
-  writeEdgeAccess(path, { token, cores });
-  const identity = { cluster, node, name, role: 'edge', journals, run } as const;
+function store(path: string, name: string, admission: Admission): Required<NodeIdentity> {
+  const { id: node, cluster, journals, run, token, cores } = admission;
+  const access = { token, cores };
+  const identity = { cluster, node, name, role: 'edge', journals, run, access } as const;
   writeNodeFile(path, identity);
-  return { identity, access };
+  return identity;
 }
 
 async function openJoined(
   context: NodeContext,
   { folder, hostCommands }: EdgeFolder,
-  { identity, access: first }: JoinedEdge,
+  identity: Required<NodeIdentity>,
   closers: Closers,
 ): Promise<Edge> {
   const { config, log, machine, nats } = context;
   const { journals, name } = identity;
+  let { access } = identity;
   const noteStopped = noteRunning(folder.path, context);
   // Connected until redirects have ended.
   const beats = createBeats(context);
   closers.push(() => beats.close());
-  let access = first;
   let transfer: ScanTransfer | undefined;
   const base = openBase(config, folder, log, machine, 'create');
   const options = {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import type { Brokers } from '../../config/demo/brokers.ts';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
-import { writeEdgeAccess } from '../../src/cluster/nodes/node-file.ts';
+import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { diagnoseCluster } from '../../src/node/doctor/cluster-doctor.ts';
 import { systemClock } from '../../src/system-clock.ts';
@@ -243,7 +243,15 @@ if ('missing' in server) {
     ]);
     const more = { QZ_CLUSTER_NODE_NAME: 'edge-2', QZ_DATA_DIR: temporary() };
     mkdirSync(more.QZ_DATA_DIR, { recursive: true });
-    writeEdgeAccess(more.QZ_DATA_DIR, { token: 't', cores: ['http://127.0.0.1:1'] });
+    const access = { token: 't', cores: ['http://127.0.0.1:1'] };
+    const node = {
+      cluster: 'cl_1',
+      node: 'n_1',
+      name: 'edge-2',
+      role: 'edge',
+      journals: [1],
+    } as const;
+    writeNodeFile(more.QZ_DATA_DIR, { ...node, run: 1, access });
     const other = await linesOf({ urls: as('edge-1:edge-secret'), role: 'edge', more });
     expect(other).toEqual(
       containing(

@@ -5,6 +5,7 @@
  *   name, role       as it joined
  *   journals         the numbers of its journals, one for each redirect thread
  *   run              of this registration: sent with each piece of a journal
+ *   access           of an edge: what it shows to cores, and where they are
  *
  * Without it the folder is a new node, and no core counts its uncounted scans.
  */
@@ -19,6 +20,13 @@ import { confirmStart } from './start-record.ts';
 
 export const nodeFileName = 'cluster.json';
 
+/** An edge follows the links of cores also while the brokers are away. */
+export interface EdgeAccess {
+  readonly token: string;
+  /** Addresses of their APIs. */
+  readonly cores: readonly string[];
+}
+
 export interface NodeIdentity {
   readonly cluster: string;
   readonly node: string;
@@ -26,7 +34,10 @@ export interface NodeIdentity {
   readonly role: NodeRole;
   readonly journals: readonly number[];
   readonly run: number;
+  readonly access?: EdgeAccess;
 }
+
+const isAccess = recordOf<EdgeAccess>({ token: isText, cores: listOf(isText) });
 
 const isIdentity = recordOf<NodeIdentity>({
   cluster: isText,
@@ -35,6 +46,7 @@ const isIdentity = recordOf<NodeIdentity>({
   role: isNodeRole,
   journals: listOf(isCount),
   run: isCount,
+  access: (value): value is EdgeAccess | undefined => value === undefined || isAccess(value),
 });
 
 /** Undefined in a folder that never joined, and where there is no folder. @throws NodeError if the file is not valid */
@@ -51,8 +63,8 @@ export function readNodeFile(folder: string): NodeIdentity | undefined {
 
 /** Makes or replaces it, readable by its owner alone: so the leader has answered, which has recorded this start. */
 export function writeNodeFile(folder: string, identity: NodeIdentity): void {
-  const { cluster, node, name, role, journals, run } = identity;
-  const text = JSON.stringify({ cluster, node, name, role, journals, run });
+  const { cluster, node, name, role, journals, run, access } = identity;
+  const text = JSON.stringify({ cluster, node, name, role, journals, run, access });
   replaceFile(join(folder, nodeFileName), `${text}\n`);
   confirmStart(folder);
 }
@@ -71,26 +83,4 @@ export function checkNodeFile(
   throw new NodeError(
     `Cannot start with the role ${settings.role}: the data folder is of a node with the role ${identity.role}, whose data differs; start in another folder under another name`,
   );
-}
-
-/** What an edge shows to cores, and where they are: it follows their links also while the brokers are away. */
-export interface EdgeAccess {
-  readonly token: string;
-  /** Addresses of their APIs. */
-  readonly cores: readonly string[];
-}
-
-const isAccess = recordOf<EdgeAccess>({ token: isText, cores: listOf(isText) });
-
-const edgeAccessFileName = 'edge.json';
-
-/** Undefined if the file is missing or cannot be read: the next join writes it again. */
-export function readEdgeAccess(folder: string): EdgeAccess | undefined {
-  const value = parseJson(readIfThere(join(folder, edgeAccessFileName))?.toString('utf8') ?? '');
-  return isAccess(value) ? value : undefined;
-}
-
-/** Makes or replaces it, readable by its owner alone. */
-export function writeEdgeAccess(folder: string, { token, cores }: EdgeAccess): void {
-  replaceFile(join(folder, edgeAccessFileName), `${JSON.stringify({ token, cores })}\n`);
 }

@@ -1,7 +1,7 @@
 /** What is said of the addresses at which nodes of a cluster reach each other. */
 import { lookup } from 'node:dns/promises';
 import { resolve } from 'node:path';
-import { readEdgeAccess } from '../../cluster/nodes/node-file.ts';
+import { readNodeFile } from '../../cluster/nodes/node-file.ts';
 import type { Config } from '../../config.ts';
 import { isLocalUrl } from '../../model/address.ts';
 import { messageOf } from '../../model/failure.ts';
@@ -11,7 +11,7 @@ const answerMsMax = 2_000;
 
 /** Of an edge: whether it reaches the cores. */
 export async function coreAddressFindings({ dataDir }: Config): Promise<DoctorFinding[]> {
-  const cores = readEdgeAccess(resolve(dataDir))?.cores ?? [];
+  const cores = readNodeFile(resolve(dataDir))?.access?.cores ?? [];
   if (cores.length === 0)
     return [good('this edge learns the addresses of the cores when it joins')];
   const reasons = await Promise.all(cores.map((core) => unreachable(core)));

@@ -1,9 +1,8 @@
 /**
  * The data folder of an edge, which stores nothing of its own but scans on their way to the cores:
  *
- *   cluster.json     what the node is (cluster/nodes/node-file.ts)
+ *   cluster.json     what the node is, its token for the cores, and their addresses (cluster/nodes/node-file.ts)
  *   start.json       its starts (cluster/nodes/start-record.ts)
- *   edge.json        its token for the cores, and their addresses
  *   management.mdb   the links of the cluster (cluster/links/replica-store.ts)
  *   journal/<n>/     scans that the cores do not have yet
  *   service.pid, service.sock   as of any service

@@ -25,11 +25,16 @@ test('it is read as it was written, by its owner alone', () => {
   writeNodeFile(folder, identity);
   expect(readNodeFile(folder)).toEqual(identity);
   expect(statSync(join(folder, nodeFileName)).mode & 0o777).toBe(0o600);
-  writeNodeFile(folder, { ...identity, journals: [1, 2, 9] });
-  expect(readNodeFile(folder)?.journals).toEqual([1, 2, 9]);
+  const edge = { ...identity, role: 'edge', access: { token: 't', cores: ['http://a'] } } as const;
+  writeNodeFile(folder, edge);
+  expect(readNodeFile(folder)).toEqual(edge);
 });
 
-test.each(['', '{', 'null', '[]', '{}', JSON.stringify({ ...identity, journals: [-1] })])(
+const wrong = [
+  { ...identity, journals: [-1] },
+  { ...identity, access: { token: 't' } },
+];
+test.each(['', '{', 'null', '[]', '{}', ...wrong.map((one) => JSON.stringify(one))])(
   'damaged, it is refused with what to do: %s',
   (text) => {
     const folder = temporaryFolder();
