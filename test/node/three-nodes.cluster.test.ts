@@ -10,7 +10,7 @@ import { notRun } from '../cluster/nats/not-run.ts';
 import { word } from '../support/client.ts';
 import { runCommand, ServiceProcess } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import { deliversOnce, handsOverByApi, handsOverByCommand, leaderLeaves } from './handover.ts';
+import { deliversOnce, handsOver, leaderLeaves } from './handover.ts';
 import {
   codeOf,
   createCluster,
@@ -244,10 +244,8 @@ else {
     'a change by way of a standby: all redirect by it when it is answered, and count once',
     change,
   );
-  test('status is what each core sees; handover goes to the leader, and another leads', () =>
-    handsOverByCommand(cluster, key));
-  test('the API shows the cluster and lets another core lead, asked by way of a standby', () =>
-    handsOverByApi(cluster, key));
+  test('status is what each core sees; a standby lets another core lead, by a command and its API', () =>
+    handsOver(cluster, key));
   test('each scan is delivered, and what was delivered before a handover is not delivered again', () =>
     deliversOnce(cluster, key));
   test('every core signs with a new secret', async () => {
