@@ -23,7 +23,8 @@ type Optional<Out, In> = {
   ]?: ValueOf<Out[K], In[K]> | undefined;
 };
 
-type Source<S extends z.ZodObject> = Required<z.output<S>, z.input<S>> &
+/** A record that has the fields of an answer. */
+export type Viewed<S extends z.ZodObject> = Required<z.output<S>, z.input<S>> &
   Optional<z.output<S>, z.input<S>>;
 
 interface Field {
@@ -35,7 +36,7 @@ interface Field {
 
 const fieldsOf = new WeakMap<z.ZodObject, readonly Field[]>();
 
-export function view<S extends z.ZodObject>(schema: S, record: Source<S>): z.input<S>;
+export function view<S extends z.ZodObject>(schema: S, record: Viewed<S>): z.input<S>;
 export function view(
   schema: z.ZodObject,
   record: Readonly<Record<string, unknown>>,

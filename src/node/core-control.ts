@@ -66,7 +66,14 @@ function textIn(input: unknown, name: string): string | undefined {
 function reportOf(status: ClusterStatus): ClusterReport {
   const cores = status.nodes.filter(({ role }) => role !== 'edge').length;
   const nodes = status.nodes.map((one) => ({ ...one, atTwoCores: isAtTwoCores(one, cores) }));
-  return { ...status, nodes, problems: problemsOf(status), versions: versionsText(status.nodes) };
+  return {
+    ...status,
+    id: status.cluster,
+    leader: status.leader?.name,
+    nodes,
+    problems: problemsOf(status),
+    versions: versionsText(status.nodes),
+  };
 }
 
 function statusSeen(core: FollowingCore): ClusterStatus {

@@ -3,7 +3,6 @@
  * ten codes and over 100,000. They count every scan of the range, also those of deleted codes.
  */
 import { z } from 'zod';
-import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
 import { readOr } from '../../model/failure.ts';
 import type { Calendar } from '../../model/zones/calendar.ts';
@@ -157,28 +156,24 @@ async function topCodesOf(
     if (code === undefined || code === 'damaged') return false;
     return code.workspaceNo === workspaceNo && code.deletedAtMs === undefined;
   };
-  const rowOf = ({ codeNo, scans: count }: CodeScans) => topCodeOf(codes, codeNo, count);
+  let top: CodeScans[] = [];
   if (isEmptyFilter(filter) && !('codes' in subject)) {
-    const request = { ...range, workspaceNo, limit: topCodesMax, isListed };
-    const top = await scans.topCodes.find(request);
-    return { topCodes: top.flatMap(rowOf), unreadable: damaged.size };
+    top = await scans.topCodes.find({ ...range, workspaceNo, limit: topCodesMax, isListed });
+  } else {
+    const found = await scansByCode(scans, { subject, range, filter }, workspaceNo);
+    for (const row of found.sort(mostScansFirst)) {
+      if (top.length === topCodesMax) break;
+      if (isListed(row.codeNo)) top.push(row);
+    }
   }
-  const found = await scansByCode(scans, { subject, range, filter }, workspaceNo);
-  found.sort(mostScansFirst);
-  const top: CodeScans[] = [];
-  for (const row of found) {
-    if (top.length === topCodesMax) break;
-    if (isListed(row.codeNo)) top.push(row);
-  }
-  return { topCodes: top.flatMap(rowOf), unreadable: damaged.size };
-}
-
-function topCodeOf(codes: Codes, codeNo: CodeNo, scans: number): Period['topCodes'] {
-  const code = codes.findByNo(codeNo);
-  if (code === undefined) return [];
-  const shortUrl = codes.shortUrl(code);
-  const { id, name = null, target } = code;
-  return [{ id, name, target, ...(shortUrl === undefined ? {} : { shortUrl }), scans }];
+  const topCodes = top.flatMap(({ codeNo, scans: count }) => {
+    const code = codes.findByNo(codeNo);
+    if (code === undefined) return [];
+    const { id, name = null, target } = code;
+    const shortUrl = codes.shortUrl(code);
+    return [{ id, name, target, ...(shortUrl === undefined ? {} : { shortUrl }), scans: count }];
+  });
+  return { topCodes, unreadable: damaged.size };
 }
 
 /** @throws Failure when the range is backwards */

@@ -11,41 +11,13 @@ import { type Actor, roleAtLeast } from '../../model/workspace.ts';
 import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { count, time } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
-import { view } from '../view.ts';
+import { view, type Viewed } from '../view.ts';
 
 /** Of this machine's part in a cluster. */
 export interface ClusterAccess {
   status(): ClusterReport;
   /** Resolves when another node leads. @throws Failure not_found, conflict, not_active */
   handOver(to: string | undefined): Promise<{ readonly leader: string; readonly ms: number }>;
-}
-
-export interface ClusterReport {
-  readonly node: string;
-  readonly cluster: string;
-  readonly epoch: number;
-  readonly leader: { readonly name: string } | null;
-  readonly nodes: readonly ReportedNode[];
-  readonly problems: ReadonlyArray<{
-    /** Of which node; null = of the whole. */
-    readonly node: string | null;
-    readonly problem: string;
-    readonly remedy: string;
-  }>;
-  /** Which node runs which version, while they differ. */
-  readonly versions: string | undefined;
-}
-
-interface ReportedNode {
-  readonly name: string;
-  readonly role: 'all' | 'core' | 'edge';
-  readonly state: 'active' | 'connected' | 'away';
-  readonly version: string | null;
-  readonly linksBehind: number | null;
-  readonly scansBehind: number | null;
-  /** Two cores count the scans of its journals; null where it has none. */
-  readonly atTwoCores: boolean | null;
-  readonly joinedAtMs: number;
 }
 
 interface ClusterOptions {
@@ -144,6 +116,10 @@ const handoverSchema = z
   })
   .meta({ id: 'HandedOver' });
 
+export type ClusterReport = Omit<Viewed<typeof clusterSchema>, 'nodes'> & {
+  readonly nodes: ReadonlyArray<Viewed<typeof node>>;
+};
+
 /** The least role that sees the cluster. */
 const access = 'admin';
 
@@ -173,7 +149,11 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
       'others, and where one machine does everything.',
     answer: { status: 200, schema: clusterSchema, what: 'The nodes, and what is wrong' },
     failures: ['not_found'],
-    handle: ({ actor }) => jsonResult(200, viewCluster(clusterOf(actor).status())),
+    handle: ({ actor }) => {
+      const report = clusterOf(actor).status();
+      const nodes = report.nodes.map((one) => view(node, one));
+      return jsonResult(200, view(clusterSchema, { ...report, nodes }));
+    },
   });
   const handOver = createRoute({
     method: 'POST',
@@ -194,13 +174,4 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
     handle: async ({ actor, body }) => jsonResult(200, await clusterOf(actor).handOver(body?.to)),
   });
   return [getCluster, handOver];
-}
-
-function viewCluster(report: ClusterReport): z.input<typeof clusterSchema> {
-  return view(clusterSchema, {
-    ...report,
-    id: report.cluster,
-    leader: report.leader?.name,
-    nodes: report.nodes.map((one) => view(node, one)),
-  });
 }

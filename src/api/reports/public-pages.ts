@@ -10,7 +10,7 @@
  * that works counts against the address too, in its own bucket that an office behind one
  * address does not exhaust; never against the quota of its workspace.
  */
-import type { Reply, Request } from '../../http/request.ts';
+import { isRead, type Reply, type Request } from '../../http/request.ts';
 import { addressGroup } from '../../model/address.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { Digests } from '../../reports/digests/digests.ts';
@@ -65,7 +65,7 @@ export class PublicPages {
   /** Answers it; undefined for a path or a method without a page. @throws Failure overloaded, storage_full */
   find(request: Request): (() => Promise<Reply>) | undefined {
     const { method, path } = request;
-    const reads = method === 'GET' || method === 'HEAD';
+    const reads = isRead(request);
     if (path.startsWith(reportPrefix)) {
       return reads ? async () => await this.#report(request) : undefined;
     }

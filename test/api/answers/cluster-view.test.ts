@@ -8,9 +8,9 @@ import { startTestApi, type TestApp } from '../../support/test-app.ts';
 
 const report: ClusterReport = {
   node: 'a',
-  cluster: 'cl_1',
+  id: 'cl_1',
   epoch: 4,
-  leader: { name: 'a' },
+  leader: 'a',
   versions: undefined,
   problems: [{ node: 'e', problem: 'e is away.', remedy: 'Start it.' }],
   nodes: [
@@ -69,13 +69,13 @@ async function strangerOf({ workspaces: { workspaces, users, keys } }: TestApp):
 
 test('owners and admins of the first workspace see the nodes, without addresses', async () => {
   const { app, client } = await started();
-  const { nodes, leader: _leader, cluster: id, versions: _none, ...rest } = report;
+  const { nodes, ...rest } = report;
   const joined = ['2026-03-01T00:00:00.000Z', '2026-03-02T00:00:00.000Z'];
   const shown = nodes.map(({ joinedAtMs: _ms, ...node }, at) => ({
     ...node,
     joinedAt: joined[at],
   }));
-  const wanted = { ...rest, id, leader: 'a', versions: null, nodes: shown };
+  const wanted = { ...rest, versions: null, nodes: shown };
   const statuses: Partial<Record<Role, number>> = {};
   for (const role of ['owner', 'admin', 'editor', 'viewer'] as const) {
     const key = await app.keyOf(role);
