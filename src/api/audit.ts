@@ -12,7 +12,7 @@
 import { createHmac } from 'node:crypto';
 import type { Reply, Request } from '../http/request.ts';
 import { addressGroup } from '../model/address.ts';
-import { parseJson } from '../model/json.ts';
+import { parseJson, textAt } from '../model/json.ts';
 import type { Admission } from './guard.ts';
 import type { Tag } from './openapi/tags.ts';
 import type { Match } from './router.ts';
@@ -44,9 +44,9 @@ export class Audit {
     if (isFlood || headers['Idempotent-Replayed'] === 'true' || !(isAudited || isRefused)) return;
     const { log, workspaces } = this.#services;
     const answer: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
-    const read = (...path: string[]): string | undefined => textAt(answer, path);
+    const read = (...path: string[]): string | undefined => textAt(answer, ...path);
     const isSignIn = route?.operationId === 'signIn' && checkedStatuses.has(status);
-    const email = isSignIn ? textAt(parseJson(await request.body()), ['email']) : undefined;
+    const email = isSignIn ? textAt(parseJson(await request.body()), 'email') : undefined;
     const ids = [...Object.values('params' in match ? match.params : {}), read('id') ?? ''];
     const target = ids.find((text) => idShape.test(text));
     const { actor } = admission;
@@ -67,9 +67,4 @@ export class Audit {
       'audit',
     );
   }
-}
-
-function textAt(value: unknown, path: readonly string[]): string | undefined {
-  const found = path.reduce<unknown>((at, name) => Reflect.get(Object(at), name), value);
-  return typeof found === 'string' ? found : undefined;
 }

@@ -35,6 +35,12 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value;
 }
 
+/** The text at a path of names; undefined where there is none. */
+export function textAt(value: unknown, ...path: readonly string[]): string | undefined {
+  const found = path.reduce<unknown>((at, name) => Reflect.get(Object(at), name), value);
+  return typeof found === 'string' ? found : undefined;
+}
+
 function decode(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);

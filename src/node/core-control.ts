@@ -6,6 +6,7 @@ import { LeaderActions } from '../cluster/control/leader-actions.ts';
 import { type NodeCommands, nodeTables } from '../cluster/control/node-commands.ts';
 import { NodeControl } from '../cluster/control/node-control.ts';
 import type { CommandTable } from '../engine/commands/command-table.ts';
+import { textAt } from '../model/json.ts';
 import { systemTimers } from '../system-clock.ts';
 import { refusedScans } from './core-exchange.ts';
 import type { FollowingCore } from './core-following.ts';
@@ -39,8 +40,8 @@ export function openControl(core: FollowingCore, operations: NodeCommands): Core
   };
   const own: NodeCommands = {
     'cluster.status': { changes: false, run: async () => status() },
-    'cluster.handover': { changes: true, run: (input) => handOver(textIn(input, 'to')) },
-    'cluster.leave': { changes: true, run: (input) => actions.leave(textIn(input, 'name') ?? '') },
+    'cluster.handover': { changes: true, run: (input) => handOver(textAt(input, 'to')) },
+    'cluster.leave': { changes: true, run: (input) => actions.leave(textAt(input, 'name') ?? '') },
     'keys.rotate-signing': { changes: true, run: rotate },
   };
   const tables = nodeTables({ ...operations, ...own }, { proof, status });
@@ -56,11 +57,6 @@ export function openControl(core: FollowingCore, operations: NodeCommands): Core
     cluster: { status: () => reportOf(status()), handOver },
     commands: tables.own,
   };
-}
-
-function textIn(input: unknown, name: string): string | undefined {
-  const value: unknown = Reflect.get(Object(input), name);
-  return typeof value === 'string' ? value : undefined;
 }
 
 function reportOf(status: ClusterStatus): ClusterReport {

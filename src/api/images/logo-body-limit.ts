@@ -4,7 +4,7 @@
  */
 import { Failure } from '../../model/failure.ts';
 import { designBodyBytesMax } from './image-schemas.ts';
-import { parseJson } from '../../model/json.ts';
+import { parseJson, textAt } from '../../model/json.ts';
 import { standardBodyBytesMax } from '../../http/request.ts';
 import type { Route } from '../route.ts';
 
@@ -34,14 +34,8 @@ export function withLogoBodyLimit(
 /** Bytes of `design.logo` or `brand.logo`, which is ASCII. */
 function logoLength(bytes: Uint8Array, part: string): number {
   try {
-    const logo = fieldOf(fieldOf(parseJson(bytes), part), 'logo');
-    return typeof logo === 'string' ? logo.length : 0;
+    return textAt(parseJson(bytes), part, 'logo')?.length ?? 0;
   } catch {
     return 0;
   }
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  return Object.entries(value).find(([key]) => key === name)?.[1];
 }
