@@ -24,6 +24,7 @@ import {
   weekdayText,
 } from '../labels.ts';
 import type { DayScans, Numbers } from '../report-numbers.ts';
+import type { FoundNumbers } from './digest-numbers.ts';
 
 const rowsMax = 5;
 const daysPerWeek = 7;
@@ -37,14 +38,8 @@ const line = '#e4e2d9';
 const shade = '#eceae3';
 const accent = '#0f6b5c';
 
-export interface DigestContent {
-  readonly workspaceName: string;
-  /** Whose days they are. */
-  readonly zone: string;
+export interface DigestContent extends FoundNumbers {
   readonly frequency: DigestFrequency;
-  readonly numbers: Numbers;
-  /** Most scans first. */
-  readonly topCodes: readonly Share[];
   /** The dashboard. */
   readonly url: string;
   readonly unsubscribeUrl: string;

@@ -1,5 +1,4 @@
 /** What a digest says of a workspace: its numbers, and the names of its most scanned codes. */
-import type { DayRange } from '../../model/day.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { readOr } from '../../model/failure.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -8,6 +7,7 @@ import type { ScanQueries } from '../../scans/query/queries.ts';
 import { type Share, zoneText } from '../labels.ts';
 import type { Calendar } from '../../model/zones/calendar.ts';
 import { type Numbers, readLocal, readNumbers } from '../report-numbers.ts';
+import type { periodThrough } from './digest-schedule.ts';
 
 const codesMax = 5;
 
@@ -24,15 +24,13 @@ export interface DigestNumbersOptions {
 export interface FoundNumbers {
   readonly workspaceName: string;
   readonly numbers: Numbers;
+  /** Most scans first. */
   readonly topCodes: readonly Share[];
   /** Whose days they are. */
   readonly zone: string;
 }
 
-interface Days {
-  readonly days: DayRange;
-  readonly previous: DayRange;
-}
+type Period = ReturnType<typeof periodThrough>;
 
 export class DigestNumbers {
   readonly #options: DigestNumbersOptions;
@@ -42,7 +40,7 @@ export class DigestNumbers {
   }
 
   /** Undefined where there is no such workspace. @throws Failure data_damaged */
-  async read(workspaceNo: WorkspaceNo, period: Days): Promise<FoundNumbers | undefined> {
+  async read(workspaceNo: WorkspaceNo, period: Period): Promise<FoundNumbers | undefined> {
     const { workspaces, calendarOf } = this.#options;
     const workspace = workspaces.find(workspaceNo);
     if (workspace === undefined) return undefined;
@@ -53,7 +51,7 @@ export class DigestNumbers {
 
   async #readIn(
     { no: workspaceNo, name: workspaceName, createdAtMs }: WorkspaceRecord,
-    period: Days,
+    period: Period,
     calendar: Calendar,
   ): Promise<FoundNumbers> {
     const { scans } = this.#options;

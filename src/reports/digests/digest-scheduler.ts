@@ -11,10 +11,10 @@ import { LRUCache } from 'lru-cache';
 import type { MailedDigest } from '../../model/reports/report.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
-import { type DigestContent, digestMail } from './digest-mail.ts';
+import { digestMail } from './digest-mail.ts';
 import { periodThrough } from './digest-schedule.ts';
 import type { ClaimedDigest, Digests, DueDigest } from './digests.ts';
-import type { DigestNumbers } from './digest-numbers.ts';
+import type { DigestNumbers, FoundNumbers } from './digest-numbers.ts';
 
 const tickMs = 60_000;
 /** Looked up in one tick: those that fail stay due, and hold up no others. */
@@ -33,8 +33,6 @@ export interface DigestSchedulerOptions {
   readonly publicUrl: string;
   readonly log: Logger;
 }
-
-type Found = Pick<DigestContent, 'workspaceName' | 'numbers' | 'topCodes' | 'zone'>;
 
 export class DigestScheduler {
   readonly #options: DigestSchedulerOptions;
@@ -71,7 +69,7 @@ export class DigestScheduler {
   /** @returns accepted mails @throws the first failure, after the other digests */
   async tick(): Promise<number> {
     const { digests, log } = this.#options;
-    const cached = new LRUCache<string, Found>({ max: cachedMax });
+    const cached = new LRUCache<string, FoundNumbers>({ max: cachedMax });
     let sent = 0;
     let fault: unknown;
     for (const digest of digests.due(dueMax)) {
@@ -87,7 +85,7 @@ export class DigestScheduler {
     return sent;
   }
 
-  async #send(digest: DueDigest, cached: LRUCache<string, Found>): Promise<boolean> {
+  async #send(digest: DueDigest, cached: LRUCache<string, FoundNumbers>): Promise<boolean> {
     const { digests, send, log } = this.#options;
     const found = await this.#find(digest, cached);
     const claimed = await digests.claim(digest);
@@ -105,8 +103,8 @@ export class DigestScheduler {
 
   async #find(
     { workspaceNo, frequency, throughDay }: DueDigest,
-    cached: LRUCache<string, Found>,
-  ): Promise<Found | undefined> {
+    cached: LRUCache<string, FoundNumbers>,
+  ): Promise<FoundNumbers | undefined> {
     const key = `${workspaceNo} ${frequency} ${throughDay}`;
     const known = cached.get(key);
     if (known !== undefined) return known;
@@ -120,7 +118,7 @@ export class DigestScheduler {
 
   #mailOf(
     { user, token, frequency, throughDay, workspaceNo }: ClaimedDigest,
-    found: Found,
+    found: FoundNumbers,
   ): MailedDigest {
     const { publicUrl } = this.#options;
     const unsubscribeUrl = `${publicUrl}/unsubscribe/${token}`;
