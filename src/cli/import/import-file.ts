@@ -40,7 +40,7 @@ type Rows = InputOf<'import.rows'>['rows'];
 
 interface Run {
   /** What is done of the file, in this run and earlier ones. */
-  readonly record: ImportRecord;
+  record: ImportRecord;
   batch(rows: Rows): Promise<void>;
   finish(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function importFile(
   const source = await openImportSource(file, request.format, clock.now(), domain);
   printer.progress(`${file}: ${source.bytes} bytes, read as ${source.format}`);
   for (const notice of source.notices) printer.progress(notice);
-  const run: Run = isDryRun ? new DryRun(ask) : await FileRun.open(ask, request, source);
+  const run: Run = isDryRun ? dryRun(ask) : await openFileRun(ask, request, source);
   const { rows: rowsBefore, finishedAtMs } = run.record;
   if (finishedAtMs !== undefined) {
     printer.result(`Imported already, at ${isoTime(finishedAtMs)}: ${sumsOf(run.record)}`);
@@ -204,32 +204,21 @@ function sumsOf(record: ImportRecord): string {
   return `${rows}, ${record.created} created${partial}, ${failedOf(record)} failed${skipped}`;
 }
 
-class FileRun implements Run {
-  readonly #ask: Ask;
-  readonly #file: InputOf<'import.open'>;
-  record: ImportRecord;
-
-  private constructor(ask: Ask, file: InputOf<'import.open'>, record: ImportRecord) {
-    this.#ask = ask;
-    this.#file = file;
-    this.record = record;
-  }
-
-  static async open(ask: Ask, request: ImportRequest, source: ImportSource): Promise<FileRun> {
-    const { workspace } = request;
-    const file = { workspace, fingerprint: fingerprintOf(source, request) };
-    return new FileRun(ask, file, await ask('import.open', file));
-  }
-
-  async batch(rows: Rows): Promise<void> {
-    const after = this.record.rows;
-    this.record = await this.#ask('import.rows', { ...this.#file, after, rows }).catch(orResume);
-  }
-
-  async finish(): Promise<void> {
-    const after = this.record.rows;
-    this.record = await this.#ask('import.finish', { ...this.#file, after }).catch(orResume);
-  }
+async function openFileRun(ask: Ask, request: ImportRequest, source: ImportSource): Promise<Run> {
+  const { workspace } = request;
+  const file = { workspace, fingerprint: fingerprintOf(source, request) };
+  const run: Run = {
+    record: await ask('import.open', file),
+    async batch(rows) {
+      const after = run.record.rows;
+      run.record = await ask('import.rows', { ...file, after, rows }).catch(orResume);
+    },
+    async finish() {
+      const after = run.record.rows;
+      run.record = await ask('import.finish', { ...file, after }).catch(orResume);
+    },
+  };
+  return run;
 }
 
 /** For a leader that does not answer. It stores a batch with its record: the next run finds how far this one came. */
@@ -242,37 +231,30 @@ function orResume(error: unknown): never {
 }
 
 /** Stores nothing and finds which rows would fail. */
-class DryRun implements Run {
-  readonly #ask: Ask;
+function dryRun(ask: Ask): Run {
   /** Slugs of the rows so far, by their folded form. */
-  readonly #slugs = new Map<string, string>();
-  record: ImportRecord = { ...noRows, startedAtMs: 0 };
-
-  constructor(ask: Ask) {
-    this.#ask = ask;
-  }
-
-  async batch(rows: Rows): Promise<void> {
-    const checked = await this.#ask('import.check', { rows });
-    const reasons = checked.map((row, offset) =>
-      row.map((reason, at) => reason ?? this.#taken(rows[offset]?.values[at]?.body)),
-    );
-    this.record = recordAfter(this.record, rows, reasons);
-  }
-
-  readonly finish = (): Promise<void> => Promise.resolve();
-
+  const slugs = new Map<string, string>();
   /** Of a slug that an earlier row has. */
-  #taken(body: unknown): ImportReason | null {
+  const taken = (body: unknown): ImportReason | null => {
     const slug = textOf(body, 'slug');
     if (slug === undefined) return null;
     const folded = foldShortCode(slug);
-    if (this.#slugs.has(folded)) {
-      return reasonOf(slugRepeated, slug, () => this.#slugs.get(folded));
-    }
-    this.#slugs.set(folded, slug);
+    if (slugs.has(folded)) return reasonOf(slugRepeated, slug, () => slugs.get(folded));
+    slugs.set(folded, slug);
     return null;
-  }
+  };
+  const run: Run = {
+    record: { ...noRows, startedAtMs: 0 },
+    async batch(rows) {
+      const checked = await ask('import.check', { rows });
+      const reasons = checked.map((row, offset) =>
+        row.map((reason, at) => reason ?? taken(rows[offset]?.values[at]?.body)),
+      );
+      run.record = recordAfter(run.record, rows, reasons);
+    },
+    finish: () => Promise.resolve(),
+  };
+  return run;
 }
 
 const repeatedText = 'An earlier row has this slug';
