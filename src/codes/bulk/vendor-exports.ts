@@ -93,7 +93,7 @@ export function vendorCode(
   wanted?: string,
 ): VendorCode {
   const link = readers[format](rowOf(row), nowMs);
-  const { target, faults } = link;
+  const { target, rules = [], faults = [] } = link;
   const { domain, shortUrls, lost } = addressesOf(link, wanted?.toLowerCase());
   const [slug, ...others] = shortUrls.keys();
   if (faults[0] !== undefined) {
@@ -107,7 +107,7 @@ export function vendorCode(
     ...given('name', nameOf(link.title)),
     ...(tags.length > 0 ? { tags } : {}),
     ...lifeOf(link),
-    ...(link.rules.length > 0 ? { rules: link.rules } : {}),
+    ...(rules.length > 0 ? { rules } : {}),
     ...given('fallbackUrl', link.fallbackUrl),
     ...(link.paused ? { paused: true } : {}),
     ...(link.passQuery ? { passQuery: true } : {}),
@@ -118,7 +118,7 @@ export function vendorCode(
 
 /** The addresses of one host by their slugs, at least one, and which addresses are not among them. */
 function addressesOf(link: VendorLink, wanted: string | undefined) {
-  const { shortUrl, otherUrls, slug } = link;
+  const { shortUrl, otherUrls = [], slug } = link;
   const all = shortUrl === undefined ? [] : [shortUrl, ...otherUrls];
   const hosts = all.flatMap((url) => addressOf(url)?.host ?? []);
   const host = hosts.find((one) => one === wanted) ?? hosts[0];
