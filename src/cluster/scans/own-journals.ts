@@ -40,7 +40,6 @@ export class OwnJournals {
   readonly #own: ReadonlyMap<number, Own>;
   #movedMs = -Infinity;
   #cancel: () => void = () => undefined;
-  #isStopped = false;
 
   constructor(options: OwnJournalsOptions) {
     this.#options = options;
@@ -63,7 +62,6 @@ export class OwnJournals {
   /** Begins, and is called now and then: a writer may have died between its write and the wake-up. */
   follow(): void {
     this.#cancel();
-    if (this.#isStopped) return;
     const nowMs = this.#options.timers.monotonicMs();
     for (const [journal, own] of this.#own) {
       const tail = this.#options.tails.position(journal);
@@ -82,12 +80,6 @@ export class OwnJournals {
 
   arrived(journal: number, position: number): void {
     this.#own.get(journal)?.uplink.arrived(position);
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    this.#cancel();
-    for (const { uplink } of this.#own.values()) uplink.stop();
   }
 
   #sleep(): boolean {

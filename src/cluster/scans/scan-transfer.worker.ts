@@ -117,11 +117,11 @@ const timer = setInterval(() => {
 }, figuresMs);
 const rotation = setInterval(() => void received?.rotate(systemClock.now()), rotateMs);
 
+/** Own journals are sent until the process ends: a piece that comes twice counts once. */
 async function stop(): Promise<void> {
   clearInterval(timer);
   clearInterval(rotation);
   kept?.stop();
-  own.stop();
   await received?.close();
   await connection.close();
   process.exit(0);

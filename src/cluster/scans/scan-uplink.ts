@@ -79,7 +79,6 @@ export class ScanUplink {
   #waitsSinceMs: number | undefined;
   #arrival: Arrival | undefined;
   #isSending = false;
-  #isStopped = false;
   #retryMs = retryMsMin;
   #cancel: (() => void) | undefined;
   /** Why the last piece was refused, while it is. */
@@ -101,7 +100,7 @@ export class ScanUplink {
 
   /** Something was written; cheap when it is called often. */
   written(): void {
-    if (this.#isSending || this.#isStopped || this.fault !== undefined) return;
+    if (this.#isSending || this.fault !== undefined) return;
     const waiting = this.backlogBytes;
     if (waiting === 0) return;
     const nowMs = this.#options.timers.monotonicMs();
@@ -140,11 +139,6 @@ export class ScanUplink {
     this.#arrival = { position, laggingSinceMs: undefined, lostMs };
   }
 
-  stop(): void {
-    this.#isStopped = true;
-    this.#cancel?.();
-  }
-
   #due(): void {
     this.#cancel = undefined;
     this.fault = undefined;
@@ -166,7 +160,6 @@ export class ScanUplink {
   async #sendAfter(after: number): Promise<number> {
     const { log, source, journal, run } = this.#options;
     const piece = await source.read(after, pieceBytesMax);
-    if (this.#isStopped) throw new Error('stopped');
     if (piece === undefined) throw new Error(`nothing can be read behind ${after}`);
     const { from, bytes } = piece;
     await log.append(encodeScanMessage({ journal, run, after, from, bytes }));
@@ -185,7 +178,6 @@ export class ScanUplink {
   #refused(error: unknown): void {
     this.#isSending = false;
     this.fault = messageOf(error);
-    if (this.#isStopped) return;
     this.#cancel = this.#options.timers.after(this.#retryMs, () => this.#due());
     this.#retryMs = Math.min(2 * this.#retryMs, retryMsMax);
   }

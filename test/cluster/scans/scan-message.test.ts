@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
-  encodeRewind,
   encodeScanMessage,
-  readRewind,
   readScanMessage,
   type ScanMessage,
 } from '../../../src/cluster/scans/scan-messages.ts';
@@ -91,13 +89,4 @@ it('is undefined for unknown bytes, and for its own cut short', () => {
     expect(readScanMessage(body.subarray(0, cut))).toBeUndefined();
   });
   fc.assert(property, { numRuns: 300 });
-});
-
-it('a request to go back is what it was, or none', () => {
-  const request = { journal: 65_535, position: Number.MAX_SAFE_INTEGER };
-  expect(readRewind(encodeRewind(request))).toEqual(request);
-  for (const wrong of [[2, 1, 1], [1, -1, 1], [1, 1, 0.5], [1, 1], 'rewind']) {
-    expect(readRewind(packPlain(wrong))).toBeUndefined();
-  }
-  expect(readRewind(Buffer.from('no message'))).toBeUndefined();
 });

@@ -10,7 +10,6 @@ class Edge {
   #tail = 0;
   /** What lies below was pruned. */
   #first = 0;
-  #readMs = 0;
   #reads = 0;
   #isReadable = true;
   #log: 'takes' | 'refuses' | 'holds' = 'takes';
@@ -30,9 +29,6 @@ class Edge {
 
   async #read(position: number, bytesMax: number): Promise<JournalPiece | undefined> {
     this.#reads++;
-    if (this.#readMs > 0) {
-      await new Promise<void>((resolve) => void this.#played.time.later(this.#readMs, resolve));
-    }
     if (!this.#isReadable) throw new Error('EIO');
     const from = Math.max(position, this.#first);
     if (from >= this.#tail) return undefined;
@@ -59,7 +55,6 @@ class Edge {
     },
     tail: (tail) => (this.#tail = Number(tail)),
     first: (first) => (this.#first = Number(first)),
-    reads: (ms) => (this.#readMs = Number(ms)),
     unreadable: () => (this.#isReadable = false),
     readable: () => (this.#isReadable = true),
     log: (how) => (this.#log = how as 'takes' | 'refuses' | 'holds'),
@@ -74,7 +69,6 @@ class Edge {
         await this.#played.until(this.#played.nowMs + 1_000);
       }
     },
-    stop: () => this.#uplink.stop(),
     state: () => {
       const { position, backlogBytes, fault } = this.#uplink;
       this.#played.note(`at ${position}, ${backlogBytes} wait${fault ? `: ${fault}` : ''}`);
@@ -170,25 +164,6 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
     'is waited for from the start where a core has asked for it itself': [
       '0 write 70000 + marks 10 4, 4000 rewind 10, 4001 marks 10 7, 11001',
       '0 sends 0-70000, 4000 sends 10-70000, 9001 sends 10-70000; 70000 0 3',
-    ],
-  },
-  'an uplink that is stopped sends nothing more': {
-    'while it waits for more to be written': [
-      '0 write 100 + stop + write 100000 + arrived 0, 10000',
-      '; 0 100100 0',
-    ],
-    'while it reads': ['0 reads 20 + write 70000, 10 stop, 10010', '; 0 70000 1 stopped'],
-    'before a piece is taken': [
-      '0 log holds + write 70000, 10 stop + write 70000 + take, 10010 rewind 0, 20010',
-      '0 sends 0-70000; 0 140000 1',
-    ],
-    'before a piece is refused': [
-      '0 log holds + write 70000, 10 stop + write 70000 + refuse, 10010 rewind 0, 20010',
-      '0 sends 0-70000; 0 140000 1 away',
-    ],
-    'while it waits to try again': [
-      '0 log refuses + write 70000, 10 stop, 10010',
-      '0 sends 0-70000; 0 70000 1 away',
     ],
   },
 };
