@@ -1,6 +1,4 @@
 /** API keys through HTTP, and what the workspace has used. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
@@ -71,16 +69,6 @@ describe('API keys', () => {
     const header = JSON.parse(Buffer.from(after.split('.')[0] ?? '', 'base64url').toString());
     expect(header).toMatchObject({ kid });
     expect([await works(before), await works(after)]).toEqual([200, 200]);
-  });
-
-  test('under one Idempotency-Key are one key', async () => {
-    const options = { body: { name: 'once' }, headers: { 'idempotency-key': 'key-1' } };
-    const answers = await Promise.all(
-      [1, 2, 3].map(async () => await client.call('POST', '/v1/api-keys', options)),
-    );
-    expect(new Set(answers.map(({ json }) => json.key)).size).toBe(1);
-    const stored = readFileSync(join(service.config.dataDir, 'management.mdb'));
-    expect(stored.includes(word(answers[0]?.json.key).split('.')[2] ?? '')).toBe(false);
   });
 
   test.each([

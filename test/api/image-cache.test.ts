@@ -30,8 +30,8 @@ async function make(): Promise<Json> {
   return (await client.call('POST', '/v1/qr-codes', { body })).json;
 }
 
-async function bytesOf(path: string, headers: Record<string, string> = {}) {
-  const answer = await request(`${service.url}${path}`, { headers });
+async function bytesOf(path: string) {
+  const answer = await request(`${service.url}${path}`);
   const body = Buffer.from(await answer.body.arrayBuffer());
   return { status: answer.statusCode, headers: answer.headers, body };
 }
@@ -40,8 +40,6 @@ test('an image that is requested again is sent from memory with the same answer,
   const code = await make();
   const { pathname, search } = new URL(word(code.imageUrl));
   const first = await bytesOf(pathname + search);
-  const known = await bytesOf(pathname + search, { 'if-none-match': word(first.headers.etag) });
-  expect(known.status).toBe(304);
   const drawn = images.drawn;
   // A parameter without a meaning, or another order of the others, is the same image from memory.
   for (const query of [
@@ -56,8 +54,6 @@ test('an image that is requested again is sent from memory with the same answer,
     expect({ ...again.headers, ...sent }).toEqual(first.headers);
   }
   expect(images.drawn).toBe(drawn);
-  const head = await request(`${service.url}${pathname}`, { method: 'HEAD' });
-  expect([head.statusCode, head.headers['content-length']]).toEqual([200, `${first.body.length}`]);
   await client.call('DELETE', `/v1/qr-codes/${word(code.id)}`);
   expect((await bytesOf(pathname + search)).status).toBe(410);
 });

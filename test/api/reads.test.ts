@@ -169,15 +169,6 @@ describe('images', () => {
     expect(head.headers['content-length']).toBe(answer.headers['content-length']);
   });
 
-  test('under the version of imageUrl it is immutable, under another it is not', async () => {
-    const { json } = await client.call('GET', `/v1/qr-codes/${id}`);
-    const own = new URL(word(json.imageUrl));
-    const answer = await get(`${own.pathname}${own.search}`);
-    expect(answer.headers['cache-control']).toBe('public, max-age=31536000, immutable');
-    const other = await get(`${own.pathname}?v=other`);
-    expect(other.headers['cache-control']).toBe('public, max-age=300');
-  });
-
   test('unknown is 404, deleted 410, a bad size 422, another method 405', async () => {
     expect((await get('/i/qr_00000000000000000000.png')).status).toBe(404);
     expect((await get(`/i/${id}.exe`)).status).toBe(404);

@@ -141,6 +141,11 @@ describe.each(cases)('the secret of $operation', ({ path, body, secrets, own }) 
       expect(other.headers['idempotent-replayed']).toBeUndefined();
       for (const shown of secrets(first.json)) expect(other.text).not.toContain(shown);
     }
+    await service.store.environment.flush();
+    const stored = readFileSync(join(service.dataDir, 'management.mdb'));
+    for (const shown of secrets(first.json)) {
+      expect(stored.includes(word(shown).split('.').at(-1) ?? '')).toBe(false);
+    }
   });
 
   test('is refused to its sender once demoted, and to a key once revoked', async () => {
