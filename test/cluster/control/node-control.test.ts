@@ -57,33 +57,22 @@ async function openCore(role: 'active' | 'standby', leaderUrl?: string) {
   return { url, clock, proof, ran, logged, own, ask };
 }
 
-test('a request without a valid proof of the machine itself is refused', async () => {
-  const { url, clock, proof, ran } = await openCore('active');
-  const target = { method: 'POST', path };
-  const body = JSON.stringify({ type: 'command', name: 'change', input: 1 });
-  const send = async (headers: Record<string, string>, at = path, method = 'POST') => {
-    const sent = { method, headers, ...(method === 'POST' && { body }) };
-    return (await fetch(url + at, sent)).status;
-  };
-  const right = proof.headersOf(target);
-  const stranger = new MachineProof(Buffer.alloc(32, 8), clock);
-  const others = [
-    {},
-    stranger.headersOf(target),
-    proof.headersOf({ ...target, clientAddress: '203.0.113.9' }),
-    proof.headersOf({ ...target, path: '/cluster/copy' }),
+test('a request without a proof of the machine, for its own path, is refused', async () => {
+  const { url, proof, ran } = await openCore('active');
+  const [command, copy] = [
+    { method: 'POST', path },
+    { method: 'GET', path: '/cluster/copy' },
   ];
-  for (const headers of others) expect(await send(headers)).toBe(401);
-  expect(await send({}, '/cluster/copy', 'GET')).toBe(401);
-  expect(await send(right, '/cluster/copy', 'GET')).toBe(401);
-  expect(await send(right, '/cluster/other')).toBe(404);
-  const copy = proof.headersOf({ method: 'GET', path: '/cluster/copy' });
-  expect(await send(copy, '/cluster/copy', 'GET')).toBe(200);
-  expect(ran).toEqual([]);
-  expect(await send(right)).toBe(200);
-  clock.move(31_000);
-  expect(await send(right)).toBe(401);
-  expect(ran).toEqual([1]);
+  const body = JSON.stringify({ type: 'command', name: 'change', input: 1 });
+  const send = async (target: typeof command, proven?: typeof command) => {
+    const headers = proven === undefined ? {} : proof.headersOf(proven);
+    const sent = { method: target.method, headers, ...(target === command && { body }) };
+    return (await fetch(url + target.path, sent)).status;
+  };
+  expect(await Promise.all([send(command), send(copy)])).toEqual([401, 401]);
+  expect(await Promise.all([send(command, copy), send(copy, command)])).toEqual([401, 401]);
+  expect([await send(copy, copy), ran]).toEqual([200, []]);
+  expect([await send(command, command), ran]).toEqual([200, [1]]);
 });
 
 test('a core runs a command of another core and answers with its result or its failure', async () => {

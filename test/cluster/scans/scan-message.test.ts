@@ -27,15 +27,6 @@ const message: fc.Arbitrary<ScanMessage> = fc
     from: Math.max(one, other),
   }))
   .filter(({ from, bytes }) => Number.isSafeInteger(from + bytes.length));
-const fields = ({ journal, run, after, from, bytes }: ScanMessage): unknown[] => [
-  1,
-  journal,
-  run,
-  after,
-  from,
-  bytes,
-];
-
 it('comes back as it was', () => {
   const property = fc.property(message, (written) => {
     const read = readScanMessage(encodeScanMessage(written))!;
@@ -59,23 +50,13 @@ it('leaves space for the largest batch in a message of the brokers', () => {
 });
 
 it('is undefined where one field is another, missing, or of another version', () => {
-  const wrong: unknown[] = [-1, 1.5, Number.NaN, 2 ** 53, '1', null, undefined, true, [], {}, 1n];
-  const wrongAt = [
-    [...wrong, 0, 2],
-    [...wrong, journalsMax],
-    wrong,
-    [...wrong, 11],
-    [...wrong, 9, Number.MAX_SAFE_INTEGER],
-    [...wrong.filter((value) => typeof value !== 'object' || value === null), Buffer.alloc(0)],
-  ];
-  const whole = fields({ journal: 1, run: 2, after: 10, from: 10, bytes: Buffer.alloc(3) });
+  const whole = [1, 1, 2, 10, 10, Buffer.alloc(3)];
   expect(readScanMessage(packPlain(whole))).toBeDefined();
-  for (const [at, values] of wrongAt.entries()) {
+  const wrong = [2, journalsMax, -1, 11, 9, Buffer.alloc(0)];
+  for (const [at, value] of wrong.entries()) {
     expect(readScanMessage(packPlain(whole.slice(0, at)))).toBeUndefined();
-    for (const value of values) {
-      if (at > 0 && value === 1n) continue;
-      const changed = whole.with(at, value);
-      expect(readScanMessage(packPlain(changed)), `${at}: ${String(value)}`).toBeUndefined();
+    for (const other of [value, 1.5, '1', null]) {
+      expect(readScanMessage(packPlain(whole.with(at, other))), `${at}: ${other}`).toBeUndefined();
     }
   }
 });
