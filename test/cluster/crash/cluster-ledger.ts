@@ -1,7 +1,7 @@
 /** Every request and answer of all nodes: scans (test/crash/ledger.ts) and writes. */
 import { Ledger } from '../../crash/ledger.ts';
 
-type Listener = (atMs: number) => void;
+type Listener = (sentMs: number, atMs: number) => void;
 
 export class ClusterLedger extends Ledger {
   readonly #startedMs = performance.now();
@@ -48,7 +48,7 @@ export class ClusterLedger extends Ledger {
     this.acknowledged++;
     if (firstMs === sentMs) this.latencies.push(nowMs - sentMs);
     else this.repeated++;
-    for (const listener of this.#listeners) listener(nowMs);
+    for (const listener of this.#listeners) listener(sentMs, nowMs);
   }
 
   /** @param listener is called for each write that is answered with 2xx @returns ends it */

@@ -39,6 +39,7 @@ export interface CrashOptions {
 
 export interface CrashResult {
   readonly ledger: ClusterLedger;
+  readonly failovers: Failovers;
   readonly faultCounts: ReadonlyMap<FaultKind, number>;
   readonly nodes: readonly ServiceNode[];
   readonly loadMs: number;
@@ -126,6 +127,7 @@ class CrashRun {
     this.#checkNodes();
     return {
       ledger: this.#ledger,
+      failovers: this.#failovers,
       faultCounts: faults.counts,
       nodes: this.#nodes,
       loadMs,

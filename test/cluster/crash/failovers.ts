@@ -1,4 +1,7 @@
-/** Whether writes are answered again after a fault. */
+/**
+ * Measures how long no write is answered after a fault: from the fault until the first answer to a write that was sent
+ * later. A fault is not measured if another one follows before that.
+ */
 import { pause } from '../../support/process.ts';
 import type { ClusterLedger } from './cluster-ledger.ts';
 
@@ -8,25 +11,29 @@ const onItsWayMs = 150;
 const steadyMs = 500;
 
 export class Failovers {
+  /** Milliseconds, by the kind of fault. */
+  readonly measured = new Map<string, number[]>();
   #answeredMs = -Infinity;
   #begunMs = -Infinity;
+  #begun: { readonly kind: string; readonly atMs: number } | undefined;
   #firstMs: number | undefined;
 
   constructor(ledger: Pick<ClusterLedger, 'listen'>) {
-    ledger.listen((atMs) => {
-      this.#answeredMs = atMs;
-      this.#firstMs ??= atMs;
-    });
+    ledger.listen((sentMs, atMs) => this.#answered(sentMs, atMs));
   }
 
-  begin(): void {
-    this.#begunMs = performance.now();
+  begin(kind: string): void {
+    const atMs = performance.now();
+    const isDisturbed = this.#begun !== undefined && this.#answeredMs < this.#begun.atMs;
+    this.#begunMs = atMs;
+    this.#begun = isDisturbed ? undefined : { kind, atMs };
   }
 
   /** A write must be answered after this call. */
   mark(): void {
     this.#begunMs = performance.now() - onItsWayMs;
     this.#firstMs = undefined;
+    this.#begun = undefined;
   }
 
   /** When the first write was answered after `mark`. */
@@ -45,5 +52,14 @@ export class Failovers {
       await pause(20);
     }
     return true;
+  }
+
+  #answered(sentMs: number, atMs: number): void {
+    this.#answeredMs = atMs;
+    this.#firstMs ??= atMs;
+    const begun = this.#begun;
+    if (begun === undefined || sentMs <= begun.atMs) return;
+    this.#begun = undefined;
+    this.measured.set(begun.kind, [...(this.measured.get(begun.kind) ?? []), atMs - begun.atMs]);
   }
 }

@@ -102,7 +102,7 @@ export class Faults {
     const ms = random.between(from, to);
     const names = victims.map(({ name }) => name).join(', ');
     note(`${kind}: ${names} for ${ms} ms`);
-    failovers.begin();
+    failovers.begin(kind);
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
     for (const victim of victims) this.#hit.add(victim);
     await Promise.all(victims.map((victim) => begin(kind, victim)));

@@ -2,7 +2,7 @@
 import type { CrashResult } from './crash.ts';
 
 export function rowsOf(result: CrashResult): Array<[name: string, value: string]> {
-  const { ledger, faultCounts, nodes, comparisons, loadMs } = result;
+  const { ledger, failovers, faultCounts, nodes, comparisons, loadMs } = result;
   const counts = [...faultCounts].map(([kind, count]) => `${kind} ${count}`);
   const outcomes = [...ledger.outcomes].toSorted(([one], [other]) => one.localeCompare(other));
   const receipts = comparisons[0]?.receipts;
@@ -31,6 +31,11 @@ export function rowsOf(result: CrashResult): Array<[name: string, value: string]
       `${view.answered} answered, of these ${view.stale} older than the newest, ${broken} broken, ended itself ${ends}, ` +
         `silent at most ${milliseconds(view.silentMsMax)}, ${spread(view.latencies)}`,
     ]),
+    ...[...failovers.measured].map(([kind, ms]): [string, string] => [
+      `until written, ${kind}`,
+      spread(ms),
+    ]),
+    ['until written, all', spread([...failovers.measured.values()].flat())],
     ['write', spread(ledger.latencies)],
     ['healed, until written', milliseconds(result.writtenMs)],
     ['load off, until equal', milliseconds(result.equality.ms)],

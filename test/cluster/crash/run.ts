@@ -1,9 +1,9 @@
 /**
  * `npm run crash:cluster -- [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…] [--equal-within 5]`
  *
- * Runs a cluster of whole services on real brokers (crash.ts) and breaks it. Prints the faults and the answers. Exits with 1
- * if an answered scan or write is lost or there twice, if an answer is stale or late, or if the cores differ `--equal-within`
- * seconds after the load.
+ * Runs a cluster of whole services on real brokers (crash.ts) and breaks it. Prints the faults, the answers and how
+ * long no write was answered. Exits with 1 if an answered scan or write is lost or there twice, if an answer is stale
+ * or late, or if the cores differ `--equal-within` seconds after the load.
  *
  * Without a nats-server it prints why it does not run, and exits with 0.
  */
