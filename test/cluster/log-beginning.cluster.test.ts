@@ -15,8 +15,7 @@ import { Applier, emptyPosition } from '../../src/cluster/log/applier.ts';
 import { EnvironmentStore } from '../../src/cluster/log/environment-store.ts';
 import { findBounds, readEntryAt } from '../../src/cluster/nats/nats-stream.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
-import { openNats, startBrokers } from './nats/brokers.ts';
-import { notRun } from './nats/not-run.ts';
+import { notRun, openNats, startBrokers } from './nats/brokers.ts';
 
 async function open(server: NatsServer) {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-log-beginning-'));

@@ -10,8 +10,7 @@ import { type Management, openManagement } from '../../src/store/management/mana
 import { systemClock, systemTimers } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { soon } from '../support/soon.ts';
-import { openNats, startBrokers } from './nats/brokers.ts';
-import { notRun } from './nats/not-run.ts';
+import { notRun, openNats, startBrokers } from './nats/brokers.ts';
 
 interface Core {
   readonly store: Management;

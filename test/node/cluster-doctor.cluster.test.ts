@@ -12,9 +12,8 @@ import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { diagnoseCluster } from '../../src/node/doctor/cluster-doctor.ts';
 import { systemClock } from '../../src/system-clock.ts';
-import { makeStream, openNats, startBrokers } from '../cluster/nats/brokers.ts';
+import { makeStream, notRun, openNats, startBrokers } from '../cluster/nats/brokers.ts';
 import { FakeNats } from '../cluster/nats/fake-nats.ts';
-import { notRun } from '../cluster/nats/not-run.ts';
 import { freePorts, runCommand } from '../support/process.ts';
 
 const closers: Array<() => unknown> = [];

@@ -20,7 +20,6 @@ import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
 import { coreBeats, readBeat } from '../../src/cluster/nodes/beat-message.ts';
 import { scanStream, scanSubject } from '../../src/cluster/scans/scan-messages.ts';
 import { dayMs, isoTime } from '../../src/model/day.ts';
-import { notRun } from '../cluster/nats/not-run.ts';
 import { type Json, word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
 import { preload } from '../support/program.ts';
@@ -33,7 +32,7 @@ import {
   type TestCode,
   TestNode,
 } from './started-cluster.ts';
-import { openNats } from '../cluster/nats/brokers.ts';
+import { notRun, openNats } from '../cluster/nats/brokers.ts';
 
 const target = 'https://example.com/';
 const paceMs = 30;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
 import { loadConfig } from '../../src/config.ts';
 import { reseed } from '../../src/node/stopped/reseed.ts';
-import { notRun } from '../cluster/nats/not-run.ts';
+import { notRun } from '../cluster/nats/brokers.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { type CommandResult, runCommand } from '../support/process.ts';
 import { soon } from '../support/soon.ts';

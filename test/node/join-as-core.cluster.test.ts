@@ -19,8 +19,7 @@ import { connectNode } from '../../src/node/context.ts';
 import { joinAsCore } from '../../src/node/join-as-core.ts';
 import { withEnvironment } from '../../src/store/environment.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { startBrokers } from '../cluster/nats/brokers.ts';
-import { notRun } from '../cluster/nats/not-run.ts';
+import { notRun, startBrokers } from '../cluster/nats/brokers.ts';
 import { TestNode } from './started-cluster.ts';
 
 async function beginsOnce(server: NatsServer): Promise<void> {

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
-import { notRun } from '../cluster/nats/not-run.ts';
+import { notRun } from '../cluster/nats/brokers.ts';
 import { word } from '../support/client.ts';
 import { runCommand, ServiceProcess } from '../support/process.ts';
 import { soon } from '../support/soon.ts';

@@ -69,21 +69,15 @@ async function differencesOf(copies: readonly Copy[], answered: number): Promise
     const counted = [...totals[at]!.values()].reduce((sum, one) => sum + one, 0);
     return counted < answered ? [`${name} counts ${counted} scans of ${answered} answered`] : [];
   });
-  return [...(await differing(copies)), ...uncounted, ...unequal(copies, totals)];
+  return [...(await differing(copies)), ...uncounted, ...unequal(copies, 'totals', totals)];
 }
 
 /** All tables must have the same bytes under the same keys. @returns what differs */
 async function differing(copies: readonly Copy[]): Promise<string[]> {
   const files = copies.map(({ dataFile }) => new StoredBytes(dataFile));
-  const [first, ...others] = files.map(recordsOf);
+  const records = files.map(recordsOf);
   for (const file of files) await file.close();
-  return others.flatMap((other, at) => {
-    const keys = [...new Set([...first!.keys(), ...other.keys()])];
-    const differ = keys.filter((key) => first!.get(key) !== other.get(key));
-    const names = `${copies[0]!.name} and ${copies[at + 1]!.name}`;
-    if (differ.length === 0) return [];
-    return [`${names} differ in ${differ.length} of ${keys.length} records, such as ${differ[0]}`];
-  });
+  return unequal(copies, 'records', records);
 }
 
 function recordsOf(file: StoredBytes): ReadonlyMap<string, string> {
@@ -96,10 +90,8 @@ function recordsOf(file: StoredBytes): ReadonlyMap<string, string> {
   return records;
 }
 
-type Totals = ReadonlyMap<number, number>;
-
 /** Scans of people, by the number of the code. */
-async function countedIn(dataDir: string): Promise<Totals> {
+async function countedIn(dataDir: string): Promise<ReadonlyMap<number, number>> {
   return await withStores(dataDir, ({ management, queries }) => {
     const totals = new Map<number, number>();
     for (const { key } of management.codes.range({})) {
@@ -109,17 +101,18 @@ async function countedIn(dataDir: string): Promise<Totals> {
   });
 }
 
-/** Codes that are not counted alike. */
-function unequal(cores: readonly Copy[], totals: readonly Totals[]): string[] {
-  const [first, ...others] = totals;
+/** Of each copy, by key. @returns in what another differs from the first */
+function unequal<Key, Value>(
+  copies: readonly Copy[],
+  what: string,
+  values: ReadonlyArray<ReadonlyMap<Key, Value>>,
+): string[] {
+  const [first, ...others] = values;
   return others.flatMap((other, at) => {
-    const codes = [...new Set([...first!.keys(), ...other.keys()])];
-    const differ = codes.filter((code) => first!.get(code) !== other.get(code));
+    const keys = [...new Set([...first!.keys(), ...other.keys()])];
+    const differ = keys.filter((key) => first!.get(key) !== other.get(key));
     if (differ.length === 0) return [];
-    const one = differ[0]!;
-    const names = `${cores[0]!.name} and ${cores[at + 1]!.name}`;
-    return [
-      `${names} count ${differ.length} codes differently, such as ${one}: ${first!.get(one)} and ${other.get(one)}`,
-    ];
+    const names = `${copies[0]!.name} and ${copies[at + 1]!.name}`;
+    return [`${names} differ in ${differ.length} ${what} of ${keys.length}, such as ${differ[0]}`];
   });
 }

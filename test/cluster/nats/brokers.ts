@@ -1,11 +1,12 @@
 /** Brokers (config/demo/brokers.ts) on ports that no other test has, and connections to them. */
-import { expect } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   type Brokers,
   type BrokersOptions,
   type Place,
   startBrokers as startBrokersAt,
 } from '../../../config/demo/brokers.ts';
+import type { Missing } from '../../../config/demo/nats-server.ts';
 import {
   beginNats,
   type NatsConnection,
@@ -49,4 +50,12 @@ export async function makeStream(
   const made = (): Promise<unknown> =>
     ensureStream(connection, options).then(() => 'made', messageOf);
   await expect.poll(made, { timeout: 15_000, interval: 200 }).toBe('made');
+}
+
+/** In place of the tests of a file that need a broker, which are then not registered: one line says why. */
+export function notRun(what: string, { missing }: Missing): void {
+  it(`${what}: not run`, () => {
+    process.stdout.write(`${what}: not run: ${missing}\n`);
+    expect(missing).not.toBe('');
+  });
 }

@@ -10,9 +10,8 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
 import { encodeRewind, rewindSubject } from '../../../src/cluster/scans/scan-messages.ts';
 import { pause } from '../../support/process.ts';
-import { openNats, startBrokers } from './brokers.ts';
+import { notRun, openNats, startBrokers } from './brokers.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
-import { notRun } from './not-run.ts';
 
 const shipped = (name: string): string =>
   fileURLToPath(new URL(`../../../config/nats/${name}`, import.meta.url));

@@ -8,10 +8,9 @@ import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
 import { pause } from '../../support/process.ts';
 import type { Brokers } from '../../../config/demo/brokers.ts';
-import { openNats, startBrokers } from './brokers.ts';
+import { notRun, openNats, startBrokers } from './brokers.ts';
 import { LogRecorder } from '../log/log-recorder.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
-import { notRun } from './not-run.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 

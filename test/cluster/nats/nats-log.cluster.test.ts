@@ -5,9 +5,8 @@ import type { NatsConnection } from '../../../src/cluster/nats/nats-connection.t
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
 import type { Brokers } from '../../../config/demo/brokers.ts';
-import { openNats, startBrokers } from './brokers.ts';
+import { notRun, openNats, startBrokers } from './brokers.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
-import { notRun } from './not-run.ts';
 import { orderedLogContract } from '../log/ordered-log-contract.ts';
 
 const found = await findNatsServer();

@@ -50,13 +50,16 @@ it('leaves space for the largest batch in a message of the brokers', () => {
 });
 
 it('is undefined where one field is another, missing, or of another version', () => {
-  const whole = [1, 1, 2, 10, 10, Buffer.alloc(3)];
+  const whole: unknown[] = [1, 1, 2, 10, 10, Buffer.alloc(3)];
   expect(readScanMessage(packPlain(whole))).toBeDefined();
   const wrong = [2, journalsMax, -1, 11, 9, Buffer.alloc(0)];
   for (const [at, value] of wrong.entries()) {
     expect(readScanMessage(packPlain(whole.slice(0, at)))).toBeUndefined();
     for (const other of [value, 1.5, '1', null]) {
-      expect(readScanMessage(packPlain(whole.with(at, other))), `${at}: ${other}`).toBeUndefined();
+      expect(
+        readScanMessage(packPlain(whole.with(at, other))),
+        `${at}: ${String(other)}`,
+      ).toBeUndefined();
     }
   }
 });

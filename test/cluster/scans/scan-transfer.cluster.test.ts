@@ -30,8 +30,7 @@ import { pause } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 import type { Brokers } from '../../../config/demo/brokers.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
-import { openNats, startBrokers } from '../nats/brokers.ts';
-import { notRun } from '../nats/not-run.ts';
+import { notRun, openNats, startBrokers } from '../nats/brokers.ts';
 
 const found = await findNatsServer();
 const owners = [
