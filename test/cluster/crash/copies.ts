@@ -102,7 +102,7 @@ async function countedIn(dataDir: string): Promise<ReadonlyMap<number, number>> 
 }
 
 /** Of each copy, by key. @returns in what another differs from the first */
-function unequal<Key, Value>(
+function unequal<Key extends string | number, Value>(
   copies: readonly Copy[],
   what: string,
   values: ReadonlyArray<ReadonlyMap<Key, Value>>,
@@ -113,6 +113,6 @@ function unequal<Key, Value>(
     const differ = keys.filter((key) => first!.get(key) !== other.get(key));
     if (differ.length === 0) return [];
     const names = `${copies[0]!.name} and ${copies[at + 1]!.name}`;
-    return [`${names} differ in ${differ.length} ${what} of ${keys.length}, such as ${differ[0]}`];
+    return [`${names} differ in ${differ.length} ${what} of ${keys.length}, such as ${differ[0]!}`];
   });
 }
