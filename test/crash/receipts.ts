@@ -27,6 +27,8 @@ const refusedShare = 0.02;
 /** Nothing new for this long: what the service still has is missing. */
 const quietMsMax = 60_000;
 const checkMs = 250;
+/** What is refused waits again: an attempt that is under way shows in no figure. */
+const doneMsMin = 1_000;
 const eventsPerPage = 5_000;
 /** What a killed process had sent is taken so long after it, on a busy machine. */
 const onItsWayMsMax = 250;
@@ -114,9 +116,10 @@ export class Receipts {
    * @param waiting what the service still has to deliver
    */
   async settle(waiting: () => Promise<number>): Promise<void> {
-    let quietMs = 0;
+    let [quietMs, doneMs] = [0, 0];
     let before = this.#taken;
-    while ((await waiting()) > 0 && quietMs < quietMsMax) {
+    while (doneMs < doneMsMin && quietMs < quietMsMax) {
+      doneMs = (await waiting()) > 0 ? 0 : doneMs + checkMs;
       await pause(checkMs);
       quietMs = this.#taken === before ? quietMs + checkMs : 0;
       before = this.#taken;
