@@ -148,7 +148,8 @@ export class Incidents {
     if (emails === undefined) return;
     for (const { watch, incident, what } of reported) {
       const { workspaceNo, subject } = incident;
-      const workspaceName = store.workspaces.get(workspaceNo)?.name ?? '';
+      const workspaceName = readOr(() => store.workspaces.get(workspaceNo)?.name, undefined);
+      if (workspaceName === undefined) continue;
       const page =
         subject.kind === 'workspace'
           ? 'settings/alerts'

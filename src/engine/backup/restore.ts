@@ -80,6 +80,11 @@ interface Restoration {
 
 async function fill(task: Restoration, progress: CopyProgress): Promise<void> {
   const { folder, draft, files } = task;
+  const parts = new Set(files.map(({ name }) => name.split('/')[0]));
+  // What another backup has left keeps its draft: without it, a service would start on the rest.
+  if (existsSync(draft)) {
+    assertEmpty(folder, 'restore into', (name) => isOwn(name) || parts.has(name));
+  }
   try {
     clear(task);
     assertEmpty(folder, 'restore into', isOwn);

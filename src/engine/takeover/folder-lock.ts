@@ -261,8 +261,8 @@ export function lockPath({ path }: DataFolder): string {
  */
 function listenAsOwner({ path }: DataFolder, server: Server, at: string): void {
   if (!isMainThread) return void server.listen(at);
-  const mask = process.umask(0o177);
   const owner = process.getuid?.() === 0 ? statSync(path).uid : 0;
+  const mask = process.umask(0o177);
   if (owner !== 0) {
     try {
       process.seteuid?.(owner);
