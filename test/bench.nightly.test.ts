@@ -37,3 +37,8 @@ it('memory: the service within its limit, in use', { timeout }, async () => {
   expect(text).toContain('exit 0');
   expect(text).not.toContain('MISSED');
 });
+
+it('takeover: the API and redirects answer again', { timeout }, async () => {
+  const { rows } = await loads['takeover']!(tiny);
+  expect(rows).toEqual(['1000 codes']);
+});

@@ -50,9 +50,13 @@ export interface Service {
   readonly tree: string;
   /** Ends the server and starts it again on the same folder. */
   restart(): Promise<Service>;
+  /** Another process takes over from it; resolves once the first one has ended. */
+  takeOver(): Promise<Service>;
 }
 
-type ServicePlace = Omit<Service, 'server' | 'restart'> & { readonly command: ServerCommand };
+type ServicePlace = Omit<Service, 'server' | 'restart' | 'takeOver'> & {
+  readonly command: ServerCommand;
+};
 
 /** Folders and processes of one run; `close` ends and removes them all. */
 export class Arena {
@@ -120,14 +124,20 @@ export class Arena {
     });
   }
 
-  async #serve(place: ServicePlace): Promise<Service> {
+  async #serve(place: ServicePlace, options: readonly string[] = []): Promise<Service> {
     const { command, ...service } = place;
-    const server = await this.start(command);
+    const server = await this.start({ ...command, args: [...command.args, ...options] });
     const restart = async (): Promise<Service> => {
       await server.stop();
       return await this.#serve(place);
     };
-    return { ...service, server, restart };
+    const takeOver = async (): Promise<Service> => {
+      const successor = await this.#serve(place, ['--takeover']);
+      await Promise.race([server.ended, successor.server.ended]);
+      successor.server.assertRuns();
+      return successor;
+    };
+    return { ...service, server, restart, takeOver };
   }
 
   /** Started with its port and then `args`, of which the last are certificate and key where it speaks TLS. */

@@ -34,12 +34,15 @@ export class Server {
   readonly port: number;
   /** From the start of the process to its first redirect. */
   readonly readyMs: number;
+  /** Resolves when the process ends. */
+  readonly ended: Promise<unknown>;
   readonly #process: ChildProcess;
   readonly #said: () => string;
 
   private constructor(process: ChildProcess, said: () => string, port: number, readyMs: number) {
     this.#process = process;
     this.#said = said;
+    this.ended = new Promise((resolve) => process.once('exit', resolve));
     this.pid = process.pid!;
     this.port = port;
     this.readyMs = readyMs;
@@ -82,10 +85,9 @@ export class Server {
   async stop(): Promise<void> {
     const child = this.#process;
     if (child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
-    await ended;
+    await this.ended;
     clearTimeout(timer);
   }
 }

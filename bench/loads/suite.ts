@@ -24,6 +24,7 @@ import { redirects } from './redirects.ts';
 import { shortCodeOf, targetOf } from './seed.ts';
 import { soak } from './memory/soak.ts';
 import { measureStart, type Start } from './start.ts';
+import { measureTakeovers } from './takeover.ts';
 import { measureVisibleDelay } from './visible.ts';
 import { findWrk } from './wrk.ts';
 import { steps } from '../rivals/steps.ts';
@@ -111,6 +112,21 @@ function startCells(starts: readonly Start[]): string[] {
   const own = median(starts.map(({ residentBytes, fileBytes }) => residentBytes - fileBytes));
   const megabytes = [own, files].map((bytes) => (bytes / 1e6).toFixed(0));
   return [median(seconds).toFixed(2), range, cpuSeconds.toFixed(2), ...megabytes];
+}
+
+async function takeover({ isQuick, rounds }: LoadOptions): Promise<LoadReport> {
+  const sizes = isQuick ? [1_000] : [1_000, 100_000, 1_000_000];
+  const rows: string[][] = [];
+  for (const codes of sizes) {
+    const { apiMs, redirectMs } = await measureTakeovers(codes, rounds);
+    const cells = [apiMs, redirectMs].flatMap((pauses) => [
+      median(pauses).toFixed(0),
+      `${Math.min(...pauses).toFixed(0)} to ${Math.max(...pauses).toFixed(0)}`,
+    ]);
+    rows.push([`${codes} codes`, ...cells]);
+  }
+  const headings = ['', 'API pause ms', '(range)', 'redirects ms', '(range)'];
+  return { text: formatTable(headings, rows), rows: rows.map(([name = '']) => name) };
 }
 
 /** Only with wrk: see images.ts. */
@@ -214,6 +230,7 @@ export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<Lo
   ladder,
   visible,
   start,
+  takeover,
   soak,
   'cached-image': images,
   deliver,
