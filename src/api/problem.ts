@@ -172,7 +172,7 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
   storage_full: {
     status: 507,
     title: 'Storage full',
-    meaning: 'The disk is full; nothing was changed.',
+    meaning: 'The data folder is full or not writable; nothing was changed.',
   },
 };
 

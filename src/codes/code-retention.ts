@@ -4,9 +4,8 @@
  *   deleted_codes: due --ask--> shards remove its numbers (scans/code-expiry.ts)
  *                      --numbersRemoved--> its records go --> ask for the next
  *
- * The entry in deleted_codes goes last, with the records. Only the memory of the process knows how far the shards are: after a
- * restart they are asked again for each code that has an entry. Removing twice removes nothing. The short code stays for ever:
- * taken, answered 410, never given out again.
+ * The entry in deleted_codes goes last, with the records. How far the shards are is in memory alone: after a restart they are
+ * asked again for each entry, which is harmless. The short code stays taken for ever and answers 410.
  *
  * In a cluster each core removes the numbers from its own store, and the leader the records, `recordsLaterMs` later. A core
  * that was away for less finds everything there when it is back; one that was away for longer has missed so much of the log
@@ -53,6 +52,7 @@ export class CodeRetention {
   #position: DeletedKey = [0, 0];
   /** What is asked for: at its end the position moves to `end`. */
   #batch: { readonly end: DeletedKey; readonly left: Map<CodeNo, ExpiredCode> } | undefined;
+  #isClosed = false;
 
   constructor(options: CodeRetentionOptions) {
     this.#options = options;
@@ -69,8 +69,9 @@ export class CodeRetention {
     void this.#ticker.runNow();
   }
 
-  /** Resolves when no removal is in progress. */
+  /** Resolves after the transaction in progress. */
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.#ticker.close();
   }
 
@@ -101,7 +102,7 @@ export class CodeRetention {
     if (last === undefined) return undefined;
     const left = new Map<CodeNo, ExpiredCode>();
     for (const [, codeNo] of keys) {
-      // What is damaged stays until it is restored.
+      // A damaged record and its numbers stay until a restore.
       const packed = store.codes.get(codeNo, () => undefined);
       if (packed === undefined) continue;
       left.set(codeNo, { codeNo, workspaceNo: packed[packedField.workspaceNo] });
@@ -117,7 +118,7 @@ export class CodeRetention {
     const dueMs = clock.now() - deletedRetentionMs - laterMs;
     const end: DeletedKey = this.#position[0] > dueMs ? [dueMs + 1, 0] : this.#position;
     let start: DeletedKey = [0, 0];
-    for (;;) {
+    while (!this.#isClosed) {
       const keys = [...store.deletedCodes.keys({ start, end, limit: batchMax })];
       if (keys.length === 0) return;
       start = await store.environment.transaction(() => this.#remove(keys));

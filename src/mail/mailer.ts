@@ -67,14 +67,15 @@ export class Mailer {
 
   /** Queues a mail. @param onFailed called once when the last try has failed @returns false if too many wait */
   send(email: Email, onFailed?: () => Promise<void>): boolean {
+    if (this.#mails >= mailsMax) this.#log.error({ waiting: mailsMax }, 'mail refused');
     if (this.#isClosed || this.#mails >= mailsMax) return false;
     this.#mails += 1;
     void this.#sendOrRetry(email, onFailed).finally(() => (this.#mails -= 1));
     return true;
   }
 
-  /** Sends it once. @returns whether the server accepted it; the log has the reason if not */
-  async sendOnce({ to, headers, ...email }: Email): Promise<boolean> {
+  /** Sends it once. @param tries for the log @returns whether the server accepted it; the log has the reason if not */
+  async sendOnce({ to, headers, ...email }: Email, tries?: number): Promise<boolean> {
     if (this.#isClosed) return false;
     // An object is one address; a string would be parsed as a list.
     const mail = { ...email, from: this.#from, to: { name: '', address: to } };
@@ -82,7 +83,7 @@ export class Mailer {
       await this.#transport.sendMail({ ...mail, headers: { ...headers } });
       return true;
     } catch (error) {
-      if (!this.#isClosed) this.#log.warn({ code: codeOf(error) }, 'mail failed');
+      if (!this.#isClosed) this.#log.warn({ code: codeOf(error), tries }, 'mail failed');
       return false;
     }
   }
@@ -93,10 +94,9 @@ export class Mailer {
   }
 
   async #sendOrRetry(email: Email, onFailed?: () => Promise<void>): Promise<void> {
-    for (const pauseMs of [0, ...this.#pausesMs]) {
+    for (const [at, pauseMs] of [0, ...this.#pausesMs].entries()) {
       await pause(pauseMs, undefined, { ref: false });
-      if (await this.sendOnce(email)) return;
-      if (this.#isClosed) return;
+      if ((await this.sendOnce(email, at + 1)) || this.#isClosed) return;
     }
     this.#log.error({ tries: this.#pausesMs.length + 1 }, 'mail failed, given up');
     await onFailed?.().catch((err: unknown) => {

@@ -91,7 +91,7 @@ export class WriteProbe {
 }
 
 export const fullDisk = (): Failure =>
-  new Failure('storage_full', 'The data folder has no space left; nothing was changed');
+  new Failure('storage_full', 'The data folder is full or not writable; nothing was changed');
 
 /** Bytes that this user may still write in a folder's file system. @throws Error of the system */
 export function freeBytes(folder: string): number {

@@ -113,13 +113,15 @@ export class WatchScheduler {
     await Promise.all(this.#concluding);
   }
 
-  /** How long the most overdue watch has been due, ms. */
+  /** How long the most overdue watch has been due, ms. A damaged one stays due, so it does not count. */
   get behindMs(): number {
     const { store, clock } = this.#options;
-    const { scansDue, targetDue } = store.watches;
     const nowMs = clock.now();
-    const first = [...scansDue.due(nowMs, 1), ...targetDue.due(nowMs, 1)];
-    return first.reduce((most, [dueMs]) => Math.max(most, nowMs - dueMs), 0);
+    const lags = [store.watches.scansDue, store.watches.targetDue].map((timers) => {
+      const first = timers.due(nowMs, readsMax).find(([, id]) => this.#find(id) !== undefined);
+      return first === undefined ? 0 : nowMs - first[0];
+    });
+    return Math.max(...lags);
   }
 
   /** One round of all of it: for the ticker, and a test with its own clock. */
@@ -155,7 +157,7 @@ export class WatchScheduler {
       if (this.#isClosed) return;
       const watch = this.#find(id);
       if (watch !== undefined) read.push(await this.#read(watch, record, countedToMs));
-      if (read.length === writesMax || at === due.length - 1) {
+      if (read.length === writesMax || (read.length > 0 && at === due.length - 1)) {
         await this.#writeScans(read);
         read = [];
       }

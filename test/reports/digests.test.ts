@@ -131,7 +131,7 @@ test('a process that dies while it sends does not send again', async () => {
   app.clock.set(monday);
   const dying = schedulerOf(app, async () => await new Promise(() => undefined));
   void dying.tick();
-  await expect.poll(() => app.reports.digests.due(1)).toEqual([]);
+  await expect.poll(() => [...app.reports.digests.due(1)]).toEqual([]);
   const again = await app.restart();
   expect(await schedulerOf(again).tick()).toBe(0);
 });

@@ -34,12 +34,12 @@ test.each(['watches', 'watch_findings'])('damaged %s keep no other waiting', asy
   await fixture.restart();
   await fixture.pass(1_000);
   await fixture.pass(10_000);
-  const { store, clock } = fixture.app;
-  const { scansDue, targetDue } = store.watches;
-  for (const timers of [scansDue, targetDue]) {
+  const { store, clock, watches } = fixture.app;
+  for (const timers of [store.watches.scansDue, store.watches.targetDue]) {
     expect(timers.at(sound)).toBeGreaterThan(clock.now());
     expect(timersOf(timers)).toHaveLength(21);
   }
+  expect(watches.scheduler.behindMs).toBe(0);
 });
 
 test('a watch of a damaged code is asked for an hour later', async () => {

@@ -94,10 +94,8 @@ export class DigestScheduler {
     if (this.#isClosed) return false;
     const isLater = await digests.putBack(claimed);
     const { workspaceNo, tries } = claimed;
-    log.warn(
-      { workspaceNo, tries },
-      isLater ? 'digest failed, retrying' : 'digest failed, given up',
-    );
+    const event = isLater ? 'digest failed, retrying' : 'digest failed, given up';
+    log.warn({ workspaceNo, tries }, event);
     return false;
   }
 
@@ -108,10 +106,8 @@ export class DigestScheduler {
     const key = `${workspaceNo} ${frequency} ${throughDay}`;
     const known = cached.get(key);
     if (known !== undefined) return known;
-    const found = await this.#options.numbers.read(
-      workspaceNo,
-      periodThrough(frequency, throughDay),
-    );
+    const period = periodThrough(frequency, throughDay);
+    const found = await this.#options.numbers.read(workspaceNo, period);
     if (found !== undefined) cached.set(key, found);
     return found;
   }

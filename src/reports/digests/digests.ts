@@ -111,12 +111,13 @@ export class Digests {
     return this.#options.store.reports.digestsDue.at(key.userId, key.workspaceNo);
   }
 
-  /** By time, oldest first. One whose record, or that of its workspace, is damaged stays due and is left out. */
-  due(limit: number): DueDigest[] {
+  /** Oldest first; reads each when it is asked for. Leaves out those whose own or workspace's record is damaged. */
+  *due(limit: number): Generator<DueDigest> {
     const { store, clock } = this.#options;
-    return store.reports.digestsDue
-      .due(clock.now(), limit)
-      .flatMap(([, ...key]) => readOr(() => this.#dueOf(...key), undefined) ?? []);
+    for (const [, ...key] of store.reports.digestsDue.due(clock.now(), limit)) {
+      const digest = readOr(() => this.#dueOf(...key), undefined);
+      if (digest !== undefined) yield digest;
+    }
   }
 
   /** @throws Failure data_damaged */
