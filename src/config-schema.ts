@@ -72,7 +72,7 @@ export const configSchema = z.strictObject({
     ]),
     colour: z.union([
       z.literal(''),
-      z.string().regex(/^#[\da-f]{6}$/i, 'must be a colour as #0f6b5c'),
+      z.string().regex(/^#[\da-f]{6}$/i, 'must be a color as #0f6b5c'),
     ]),
   }),
   scans: z.strictObject({

@@ -111,7 +111,7 @@ test('loadConfig names every fault with its source', () => {
     expect(faults('', { QZ_PAGES_SUPPORT_URL: url })).toContain('pages.supportUrl');
   }
   expect(faults('', { QZ_PAGES_SUPPORT_URL: 'tel:+491234' })).toBe('');
-  expect(faults('', { QZ_PAGES_COLOUR: 'red' })).toContain('must be a colour as #0f6b5c');
+  expect(faults('', { QZ_PAGES_COLOUR: 'red' })).toContain('must be a color as #0f6b5c');
   expect(faults('', { QZ_WEBHOOKS_RETRY_DELAYS_MS: '20,soon' })).toContain(
     'QZ_WEBHOOKS_RETRY_DELAYS_MS: webhooks.retryDelaysMs.1',
   );

@@ -172,7 +172,7 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   },
   {
     name: 'unscannable design',
-    proves: 'a design that no reader makes out is refused, by its colours and by trying it',
+    proves: 'a design that no reader makes out is refused, by its colors and by trying it',
     form: 'whole',
     run: async (walk) => {
       const pale = { foreground: '#eeeeee', background: '#ffffff' };

@@ -90,14 +90,14 @@ test(
     const body = { target: 'https://example.com/design', name: 'Poster' };
     const code = (await harness.api.call('POST', '/v1/qr-codes', { body })).json;
     await follow(page, `/codes/${word(code.id)}?part=design`);
-    const colour = page.getByLabel('Dot colour, as #rrggbb');
-    await colour.fill('#eeeeee');
+    const color = page.getByLabel('Dot color, as #rrggbb');
+    await color.fill('#eeeeee');
     await page.getByText('Cannot be scanned').waitFor();
     expect(await button('Save design').isDisabled()).toBe(true);
     // No picture of another design stands beside it.
     const picture = page.getByAltText('How the code will look');
     expect(await picture.count()).toBe(0);
-    await colour.fill('#0f3d91');
+    await color.fill('#0f3d91');
     await page.getByRole('group', { name: 'Dots' }).getByLabel('Rounded').check();
     await page.getByText('Scans well').waitFor();
     expect(await picture.count()).toBe(1);

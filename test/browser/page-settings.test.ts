@@ -25,8 +25,8 @@ test(
     await preview.getByRole('heading', { name: 'This code has expired' }).waitFor();
     await page.getByLabel('Name').fill('Old Town Bakery');
     await page.getByLabel('Where people can ask').fill('javascript:alert(1)');
-    await page.getByRole('button', { name: 'Choose a colour' }).click();
-    await page.getByLabel('Colour, as #rrggbb').fill('#ffd400');
+    await page.getByRole('button', { name: 'Choose a color' }).click();
+    await page.getByLabel('Color, as #rrggbb').fill('#ffd400');
     await page.getByLabel('The code is').selectOption('Deleted');
     await page.getByLabel('Language').selectOption('German');
     await page.getByLabel('Heading').fill('Das war einmal');
@@ -37,13 +37,13 @@ test(
     await preview.getByRole('heading', { name: 'Das war einmal' }).waitFor();
     await preview.getByRole('link', { name: 'Kontakt aufnehmen' }).waitFor();
     const background = preview.locator('body');
-    const colour = async () =>
+    const color = async () =>
       await background.evaluate(
         (body) => body.ownerDocument.defaultView?.getComputedStyle(body).backgroundColor,
       );
-    await expect.poll(colour, soon).toBe('rgb(246, 246, 243)');
+    await expect.poll(color, soon).toBe('rgb(246, 246, 243)');
     await page.getByRole('radio', { name: 'Dark' }).check();
-    await expect.poll(colour, soon).toBe('rgb(19, 20, 22)');
+    await expect.poll(color, soon).toBe('rgb(19, 20, 22)');
     const logo = { name: 'logo.svg', mimeType: 'image/svg+xml', buffer: Buffer.from(roundLogo) };
     await page.getByLabel('Logo').setInputFiles(logo);
     await preview.getByRole('img', { name: 'Old Town Bakery' }).waitFor();

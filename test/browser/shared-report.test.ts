@@ -86,8 +86,8 @@ test(
     }
     await page.emulateMedia({ media: 'print' });
     expect(await page.getByRole('navigation').isVisible()).toBe(false);
-    const colour = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-    expect(colour).toBe('rgb(255, 255, 255)');
+    const color = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(color).toBe('rgb(255, 255, 255)');
     await page.context().close();
     expect(harness.complaints).toEqual([]);
   },

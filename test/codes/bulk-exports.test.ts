@@ -1,7 +1,7 @@
 /** Exports of other tools, as those write them (test/fixtures/exports), and what becomes of each link. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { vendorCode, recogniseVendorExport } from '../../src/codes/bulk/vendor-exports.ts';
+import { vendorCode, recognizeVendorExport } from '../../src/codes/bulk/vendor-exports.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { openImportSource } from '../../src/cli/import/source.ts';
 
@@ -167,8 +167,8 @@ describe('values', () => {
     });
   });
 
-  it('columns of nobody are not recognised', () => {
-    expect(recogniseVendorExport(['target', 'name'])).toBeUndefined();
-    expect(recogniseVendorExport([])).toBeUndefined();
+  it('columns of nobody are not recognized', () => {
+    expect(recognizeVendorExport(['target', 'name'])).toBeUndefined();
+    expect(recognizeVendorExport([])).toBeUndefined();
   });
 });

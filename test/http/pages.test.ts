@@ -9,7 +9,7 @@ import {
   pageLanguages,
   Pages,
 } from '../../src/http/pages.ts';
-import { contrast, parseColour } from '../../src/model/design/colour.ts';
+import { contrast, parseColor } from '../../src/model/design/color.ts';
 import {
   type Brand,
   brandLogoBytesMax,
@@ -38,11 +38,11 @@ function pageOf(pages: WorkspacePages, header = 'en', reason: EndedReason = 'exp
 function contrastsOf(html: string): Array<{ readonly text: number; readonly accent: number }> {
   const schemes = [...styleOf(html).matchAll(/(--\w:#[\da-f]{3,6};?)+/g)];
   return schemes.map(([scheme]) => {
-    const colours = new Map(
+    const colors = new Map(
       [...scheme.matchAll(/(--\w):(#[\da-f]+)/g)].map(([, name, value]) => [name, value]),
     );
     const to = (name: string): number =>
-      contrast(parseColour(colours.get('--b') ?? ''), parseColour(colours.get(name) ?? ''));
+      contrast(parseColor(colors.get('--b') ?? ''), parseColor(colors.get(name) ?? ''));
     return { text: Math.min(to('--t'), to('--s')), accent: to('--a') };
   });
 }
@@ -160,12 +160,12 @@ describe('a page with a brand', () => {
     }
   });
 
-  it('keeps 4.5:1 in both schemes, whatever its colour', () => {
+  it('keeps 4.5:1 in both schemes, whatever its color', () => {
     const channel = fc.integer({ min: 0, max: 255 });
     fc.assert(
       fc.property(channel, channel, channel, (...channels) => {
-        const colour = `#${channels.map((one) => one.toString(16).padStart(2, '0')).join('')}`;
-        const schemes = contrastsOf(pageOf({ brand: { colour }, texts: {} }).html);
+        const color = `#${channels.map((one) => one.toString(16).padStart(2, '0')).join('')}`;
+        const schemes = contrastsOf(pageOf({ brand: { colour: color }, texts: {} }).html);
         expect(schemes).toHaveLength(2);
         for (const { text, accent } of schemes) {
           expect(text).toBeGreaterThanOrEqual(4.5);

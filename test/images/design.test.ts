@@ -1,7 +1,7 @@
-/** Shapes of designs, styles, colours and what is legible. */
+/** Shapes of designs, styles, colors and what is legible. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { contrast, formatColour, luminance, parseColour } from '../../src/model/design/colour.ts';
+import { contrast, formatColor, luminance, parseColor } from '../../src/model/design/color.ts';
 import { design, parseDesign } from '../../src/images/design/design.ts';
 import { legibilityFaults } from '../../src/images/design/scannability-check.ts';
 import {
@@ -16,15 +16,15 @@ import { anyLogo, designs } from './sample-designs.ts';
 
 const byte = fc.integer({ min: 0, max: 255 });
 
-describe('colours', () => {
-  test('every colour is read back from its shortest spelling', () => {
+describe('colors', () => {
+  test('every color is read back from its shortest spelling', () => {
     fc.assert(
       fc.property(byte, byte, byte, (red, green, blue) => {
-        expect(parseColour(formatColour({ red, green, blue }))).toEqual({ red, green, blue });
+        expect(parseColor(formatColor({ red, green, blue }))).toEqual({ red, green, blue });
       }),
     );
-    expect(formatColour(parseColour('#AABBCC'))).toBe('#abc');
-    expect(parseColour('#f0A')).toEqual({ red: 255, green: 0, blue: 170 });
+    expect(formatColor(parseColor('#AABBCC'))).toBe('#abc');
+    expect(parseColor('#f0A')).toEqual({ red: 255, green: 0, blue: 170 });
   });
 
   /** Figures of WCAG's own examples and of two public checkers. */
@@ -36,15 +36,15 @@ describe('colours', () => {
     ['#0000ff', '#ffffff', 8.59],
     ['#ffff00', '#ffffff', 1.07],
   ])('contrast of %s and %s is %f', (one, other, ratio) => {
-    const pair = [parseColour(one), parseColour(other)] as const;
+    const pair = [parseColor(one), parseColor(other)] as const;
     expect(contrast(...pair)).toBeCloseTo(ratio, 1);
     expect(contrast(pair[1], pair[0])).toBe(contrast(...pair));
   });
 
   test('nothing between the ends of a gradient is lighter than the lighter end', () => {
-    const colour = fc.record({ red: byte, green: byte, blue: byte });
+    const color = fc.record({ red: byte, green: byte, blue: byte });
     fc.assert(
-      fc.property(colour, colour, fc.double({ min: 0, max: 1, noNaN: true }), (from, to, share) => {
+      fc.property(color, color, fc.double({ min: 0, max: 1, noNaN: true }), (from, to, share) => {
         const mix = (a: number, b: number): number => a + (b - a) * share;
         const between = {
           red: mix(from.red, to.red),
@@ -132,11 +132,11 @@ describe('style', () => {
     expect(styleOf({}).errorCorrection).toBe('M');
   });
 
-  test('only squares of one colour are a bitmap', () => {
+  test('only squares of one color are a bitmap', () => {
     const bitmaps = Object.entries(designs).filter(([, given]) => isBitmap(styleOf(given)));
     expect(bitmaps.map(([name]) => name)).toEqual([
       'plain',
-      'two colours',
+      'two colors',
       'transparent background',
       'strong, wide margin',
       'no margin',

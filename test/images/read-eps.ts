@@ -28,11 +28,11 @@ const picture =
 
 class Interpreter {
   readonly #stack: number[] = [];
-  readonly #saved: Array<{ open: number; colour: string; clip: string; path: string }> = [];
+  readonly #saved: Array<{ open: number; color: string; clip: string; path: string }> = [];
   #out = '';
   #path = '';
   #clip = '';
-  #colour = 'black';
+  #color = 'black';
   #open = 0;
   #ids = 0;
 
@@ -63,15 +63,15 @@ class Interpreter {
       l: () => (this.#path += `l${this.#take(2).join(' ')}`),
       c: () => (this.#path += `c${this.#take(6).join(' ')}`),
       z: () => (this.#path += 'z'),
-      k: () => (this.#colour = rgb(this.#take(3))),
+      k: () => (this.#color = rgb(this.#take(3))),
       f: () => {
-        this.#out += `<path fill="${this.#colour}" d="${this.#path}"/>`;
+        this.#out += `<path fill="${this.#color}" d="${this.#path}"/>`;
         this.#path = '';
       },
       rectfill: () => {
         const [x, y, width, height] = this.#take(4);
         const box = `x="${x}" y="${y}" width="${width}" height="${height}"`;
-        this.#out += `<rect fill="${this.#colour}" ${box}/>`;
+        this.#out += `<rect fill="${this.#color}" ${box}/>`;
       },
       translate: () => this.#group(`translate(${this.#take(2).join(' ')})`),
       scale: () => this.#group(`scale(${this.#take(2).join(' ')})`),
@@ -80,7 +80,7 @@ class Interpreter {
       gsave: () => {
         this.#saved.push({
           open: this.#open,
-          colour: this.#colour,
+          color: this.#color,
           clip: this.#clip,
           path: this.#path,
         });
@@ -111,7 +111,7 @@ class Interpreter {
     if (saved === undefined) throw new Error('Restored more than saved');
     this.#out += '</g>'.repeat(this.#open);
     this.#open = saved.open;
-    this.#colour = saved.colour;
+    this.#color = saved.color;
     this.#clip = saved.clip;
     this.#path = saved.path;
   }

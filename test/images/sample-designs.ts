@@ -23,13 +23,13 @@ export async function cleanedRoundLogo(): Promise<LogoImage> {
 
 export const designs: Readonly<Record<string, Design>> = {
   plain: {},
-  'two colours': { foreground: '#335c67', background: '#fff3b0' },
+  'two colors': { foreground: '#335c67', background: '#fff3b0' },
   'transparent background': { foreground: '#0b3954', background: 'transparent' },
   'strong, wide margin': { errorCorrection: 'H', margin: 8 },
   'no margin': { margin: 0 },
   rounded: { dotStyle: 'rounded', eyeStyle: 'rounded', foreground: '#1d3557' },
   dots: { dotStyle: 'dots', eyeStyle: 'circle', foreground: '#5a189a', eyeColor: '#d00000' },
-  'coloured finder patterns': { eyeColor: '#9e2a2b' },
+  'colored finder patterns': { eyeColor: '#9e2a2b' },
   'round finder patterns': { eyeStyle: 'circle' },
   'linear gradient': {
     dotStyle: 'rounded',

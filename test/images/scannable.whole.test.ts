@@ -51,7 +51,7 @@ describe('isScannable', () => {
     }
   });
 
-  test('colours that a camera cannot tell apart are not read', async () => {
+  test('colors that a camera cannot tell apart are not read', async () => {
     const faint = styleOf({ foreground: '#fbfbfb' });
     expect(await isScannable({ content, style: faint })).toBe(false);
     const inverted = styleOf({ foreground: '#fff', background: '#000' });
@@ -84,7 +84,7 @@ describe('ScannabilityCheck', () => {
     expect(missing.faults).toMatchObject([{ path: 'design.logo', code: 'not_found' }]);
   });
 
-  test('colours are checked before anything is drawn', async () => {
+  test('colors are checked before anything is drawn', async () => {
     const isScannable = () => Promise.reject(new Error('drawn'));
     const { check } = openCheck({ ...localTasks, isScannable });
     const failure = await failureOf(

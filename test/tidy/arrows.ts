@@ -38,7 +38,7 @@ const arrows: Readonly<Record<string, string>> = {
     webhooks/attempt/target-checker.ts`,
   workspaces: 'store outbox',
   billing: 'store outbox',
-  reports: `store workspaces http/pages/colours.ts scans/query/analytics.ts scans/query/answers.ts
+  reports: `store workspaces http/pages/colors.ts scans/query/analytics.ts scans/query/answers.ts
     scans/query/queries.ts scans/query/subject.ts`,
   webhooks: 'store outbox workers scans/stored-blocks.ts scans/block.ts scans/scanned-event.ts',
   images: 'store workers',

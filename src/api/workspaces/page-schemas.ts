@@ -34,9 +34,9 @@ const brandName = pageLine(brandNameLengthMax).meta({
   description: 'Shown at the top, or the text of the logo',
   example: 'Old Town Bakery',
 });
-const colour = z
+const color = z
   .string()
-  .regex(/^#[0-9a-fA-F]{6}$/, 'Expected a colour such as #0f6b5c')
+  .regex(/^#[0-9a-fA-F]{6}$/, 'Expected a color such as #0f6b5c')
   .meta({
     description: 'Of link and drawing; where it could not be read, pages have it lighter or darker',
     example: '#0f6b5c',
@@ -123,7 +123,7 @@ const brandPatch = z
   .strictObject({
     name: brandName.nullable().optional(),
     logo: givenLogo.nullable().optional(),
-    colour: colour.nullable().optional(),
+    colour: color.nullable().optional(),
     supportUrl: supportUrl.nullable().optional(),
   })
   .meta({ id: 'BrandPatch', description: 'Merged into the brand: absent keeps, null removes' });

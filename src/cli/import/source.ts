@@ -19,7 +19,7 @@ import {
   vendorCode,
   type VendorFormat,
   vendorFormats,
-  recogniseVendorExport,
+  recognizeVendorExport,
 } from '../../codes/bulk/vendor-exports.ts';
 import { Failure, systemErrorCode } from '../../model/failure.ts';
 import { shownText } from '../../model/text.ts';
@@ -70,7 +70,7 @@ export async function openImportSource(
 ): Promise<ImportSource> {
   const head = await headOf(file);
   const layout = layoutOf(file, head);
-  const known = format === 'auto' ? await recognise(file, layout, head) : format;
+  const known = format === 'auto' ? await recognize(file, layout, head) : format;
   const { size: bytes } = await stat(file);
   return {
     format: known,
@@ -195,9 +195,9 @@ function field(value: unknown, name: string): unknown {
 }
 
 /** @throws Failure for an unknown format */
-async function recognise(file: string, layout: Layout, head: Buffer): Promise<KnownFormat> {
+async function recognize(file: string, layout: Layout, head: Buffer): Promise<KnownFormat> {
   const names = await namesOf(file, layout, head);
-  const vendor = recogniseVendorExport(names);
+  const vendor = recognizeVendorExport(names);
   // Our `target` is also a name of Kutt and YOURLS, which their other names identify.
   if (vendor !== undefined) return vendor;
   if (names.includes('target') && layout !== 'document') return layout === 'csv' ? 'csv' : 'ndjson';

@@ -45,7 +45,7 @@ export interface VendorCode {
 const longAgo = '1970-01-01T00:00:00.000Z';
 
 /** Which tool wrote these columns or keys; undefined when none of the known ones did. */
-export function recogniseVendorExport(names: readonly string[]): VendorFormat | undefined {
+export function recognizeVendorExport(names: readonly string[]): VendorFormat | undefined {
   const known = new Set(names.map(comparedName));
   const has = (...wanted: string[]): boolean => wanted.every((name) => known.has(name));
   if (has('keyword', 'url') || has('source', 'target', 'hits')) return 'yourls';

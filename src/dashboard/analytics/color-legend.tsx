@@ -1,4 +1,4 @@
-/** What the colours mean: `None`, `1–9`, `10–99` … */
+/** What the colors mean: `None`, `1–9`, `10–99` … */
 import { formatShort } from '../client/format.ts';
 import { stepClass } from './color-steps.ts';
 
@@ -10,7 +10,7 @@ interface LegendProps {
 
 export function ColorLegend({ steps, most }: LegendProps) {
   return (
-    <ul class="color-legend" aria-label="Colours, in scans">
+    <ul class="color-legend" aria-label="Colors, in scans">
       <li>
         <span class="color-sample step-0" />
         None

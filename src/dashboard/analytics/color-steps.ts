@@ -1,5 +1,5 @@
 /**
- * Numbers as five colours. Each step is told by its lowest number; 0 has no colour. The colours are of one hue and
+ * Numbers as five colors. Each step is told by its lowest number; 0 has no color. The colors are of one hue and
  * differ in lightness alone, so that they are told apart on paper and by people who see few hues.
  */
 const stepsMax = 5;
@@ -28,7 +28,7 @@ function roundNumber(value: number): number {
 export const stepOf = (value: number, steps: readonly number[]): number =>
   steps.filter((start) => start <= value).length;
 
-/** The class of a step's colour. The highest step is the strongest, however many there are. */
+/** The class of a step's color. The highest step is the strongest, however many there are. */
 export const stepClass = (value: number, steps: readonly number[]): string => {
   const step = stepOf(value, steps);
   return `step-${step === 0 ? 0 : stepsMax - steps.length + step}`;

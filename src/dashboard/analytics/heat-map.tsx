@@ -1,5 +1,5 @@
 /**
- * Scans by hour of the week: a table of seven days and 24 hours whose cells are coloured, so that a screen reader reads
+ * Scans by hour of the week: a table of seven days and 24 hours whose cells are colored, so that a screen reader reads
  * it as any table. Each cell has its whole text, which hovering and focusing show; the arrow keys go from cell to cell.
  */
 import { useRef, useState } from 'preact/hooks';

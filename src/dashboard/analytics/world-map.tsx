@@ -1,5 +1,5 @@
 /**
- * Scans by country: a map, and beside it a table with every country, so that nothing depends on seeing colours. The
+ * Scans by country: a map, and beside it a table with every country, so that nothing depends on seeing colors. The
  * table is there at once; the map is loaded when it is first shown, and where it cannot be, the table says the same.
  */
 import { useEffect, useState } from 'preact/hooks';

@@ -45,7 +45,7 @@ export const eventLabels: Readonly<Record<EventKind, string>> = {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** One line about an event, and a second one in a softer colour. */
+/** One line about an event, and a second one in a softer color. */
 export function EventText({ event }: { readonly event: ServiceEvent }) {
   const { event: kind, data } = event;
   const id = textOf(data.qrId) || textOf(data.id);

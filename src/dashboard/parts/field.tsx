@@ -273,14 +273,14 @@ export function ChoiceField<T extends string>(props: ChoiceProps<T>) {
 
 const hexPattern = /^#[0-9a-f]{6}$/i;
 
-interface ColourProps {
+interface ColorProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
 
-/** A colour picker with a text field. */
-export function ColourField({ label, value, onChange }: ColourProps) {
+/** A color picker with a text field. */
+export function ColorField({ label, value, onChange }: ColorProps) {
   const id = useId();
   const [text, setText] = useState(value);
   const shown = hexPattern.test(text) && text.toLowerCase() !== value.toLowerCase() ? value : text;

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Brand } from '../../model/routing/pages.ts';
 import { escapeHtml } from '../../model/text.ts';
-import { accents, schemes } from './colours.ts';
+import { accents, schemes } from './colors.ts';
 
 export interface PageContent {
   /** BCP 47. */

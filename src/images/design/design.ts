@@ -1,6 +1,6 @@
 /**
  * The schema of a design and of its merge patch. Whether the image can be read is checked elsewhere:
- * `legibilityFaults` checks the colours, `scannable` draws the image and decodes it.
+ * `legibilityFaults` checks the colors, `scannable` draws the image and decodes it.
  */
 import { z } from 'zod';
 import {
@@ -25,15 +25,15 @@ export const logoTextMax = Math.ceil(logoBytesMax / 3) * 4 + 64;
 export const logoName = /^logo:[0-9a-f]{32}$/;
 export const logoDataUrl = /^data:image\/(?:png|jpeg|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
 
-const colour = z
+const color = z
   .string()
-  .regex(/^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/, 'Expected a colour such as #1a2b3c')
+  .regex(/^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/, 'Expected a color such as #1a2b3c')
   .meta({ example: '#1a2b3c' });
 
 export const gradient = z
   .strictObject({
-    from: colour.meta({ description: 'Colour at the start' }),
-    to: colour.meta({ description: 'Colour at the end', example: '#0f6b5c' }),
+    from: color.meta({ description: 'Color at the start' }),
+    to: color.meta({ description: 'Color at the end', example: '#0f6b5c' }),
     type: z
       .enum(gradientTypes)
       .optional()
@@ -43,10 +43,10 @@ export const gradient = z
 
 export const design = z
   .strictObject({
-    foreground: colour.meta({ description: 'Colour of the modules. Default black' }),
+    foreground: color.meta({ description: 'Color of the modules. Default black' }),
     background: z
-      .union([colour, z.literal('transparent')], {
-        error: 'Expected a colour such as #1a2b3c, or transparent',
+      .union([color, z.literal('transparent')], {
+        error: 'Expected a color such as #1a2b3c, or transparent',
       })
       .meta({
         description: 'Default white. `transparent` is for white paper, and checked on it',
@@ -61,7 +61,7 @@ export const design = z
     }),
     dotStyle: z.enum(dotStyles).meta({ description: 'Shape of the modules. Default square' }),
     eyeStyle: z.enum(eyeStyles).meta({ description: 'Shape of the three corners. Default square' }),
-    eyeColor: colour.meta({ description: 'Colour of the three corners. Default: as the modules' }),
+    eyeColor: color.meta({ description: 'Color of the three corners. Default: as the modules' }),
     logo: z
       .string()
       .max(logoTextMax, `Expected a file of at most ${logoBytesMax} bytes`)

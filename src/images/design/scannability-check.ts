@@ -1,7 +1,7 @@
 /**
  * Accepts or refuses a design, before it is stored and for previews.
  *
- *   schema -> logo (find it, or clean the data) -> colours -> draw and decode -> the design as written,
+ *   schema -> logo (find it, or clean the data) -> colors -> draw and decode -> the design as written,
  *                                                                               its logo by name
  *
  * Cheap checks come first: most faults are found without drawing anything. The plain style is not decoded
@@ -13,7 +13,7 @@ import { Failure, type Fault } from '../../model/failure.ts';
 import { type ImageSource, imageContent } from '../content.ts';
 import { logoDataUrl, parseDesign, readDataUrl } from './design.ts';
 import type { ImageFormat } from '../formats.ts';
-import { contrast, luminance, type Rgb } from '../../model/design/colour.ts';
+import { contrast, luminance, type Rgb } from '../../model/design/color.ts';
 import { logoId, type Logos } from '../logo/logos.ts';
 import {
   type Paint,
@@ -90,7 +90,7 @@ export class ScannabilityCheck {
       logo === undefined ? parsed.design : { ...parsed.design, logo: logoId(logo.png) };
     const style = styleOf(design);
     const faults = legibilityFaults(style, design);
-    if (faults.length > 0) throw unscannable('A reader cannot tell the colours apart', faults);
+    if (faults.length > 0) throw unscannable('A reader cannot tell the colors apart', faults);
     if (styleKey(style) !== styleKey(plainStyle))
       await this.#readBack(content, { design, style, logo });
     return { design, style, logo };
@@ -134,7 +134,7 @@ function advice(design: Design, style: Style): string {
   if (style.marginModules < marginAdvised) steps.push(`use a margin of ${marginAdvised} modules`);
   if (style.dotStyle !== 'square') steps.push('use square modules');
   if (style.eyeStyle !== 'square') steps.push('use square finder patterns');
-  if (design.gradient !== undefined) steps.push('use one dark colour');
+  if (design.gradient !== undefined) steps.push('use one dark color');
   return steps.length === 0 ? 'shorten the content' : steps.join(', or ');
 }
 
@@ -165,16 +165,16 @@ const contrastMin = 3;
 export function legibilityFaults(style: Style, design: Design): Fault[] {
   const background = style.background ?? white;
   const backgroundName = style.background === undefined ? 'white paper' : 'the background';
-  const drawn = coloursOf(style.modules, pathOf(style.modules));
+  const drawn = colorsOf(style.modules, pathOf(style.modules));
   if (design.eyeColor !== undefined && !samePaint(style.finderPatterns, style.modules)) {
-    drawn.push(...coloursOf(style.finderPatterns, 'design.eyeColor'));
+    drawn.push(...colorsOf(style.finderPatterns, 'design.eyeColor'));
   }
-  return drawn.flatMap(([path, colour]) => faultOf(path, colour, background, backgroundName));
+  return drawn.flatMap(([path, color]) => faultOf(path, color, background, backgroundName));
 }
 
-function faultOf(path: string, colour: Rgb, background: Rgb, backgroundName: string): Fault[] {
-  const ratio = contrast(colour, background);
-  if (luminance(colour) > luminance(background)) {
+function faultOf(path: string, color: Rgb, background: Rgb, backgroundName: string): Fault[] {
+  const ratio = contrast(color, background);
+  if (luminance(color) > luminance(background)) {
     const message = `It is lighter than ${backgroundName}, and readers look for dark on light: swap the two, or darken it`;
     return [{ path, code: 'inverted', message }];
   }
@@ -189,8 +189,8 @@ function pathOf(paint: Paint): string {
   return paint.kind === 'flat' ? 'design.foreground' : 'design.gradient';
 }
 
-function coloursOf(paint: Paint, path: string): Array<[path: string, colour: Rgb]> {
-  if (paint.kind === 'flat') return [[path, paint.colour]];
+function colorsOf(paint: Paint, path: string): Array<[path: string, color: Rgb]> {
+  if (paint.kind === 'flat') return [[path, paint.color]];
   return [
     [`${path}.from`, paint.from],
     [`${path}.to`, paint.to],

@@ -10,10 +10,10 @@ import type {
   EyeStyle,
   GradientType,
 } from '../../model/design.ts';
-import { formatColour, parseColour, type Rgb } from '../../model/design/colour.ts';
+import { formatColor, parseColor, type Rgb } from '../../model/design/color.ts';
 
 export type Paint =
-  | { readonly kind: 'flat'; readonly colour: Rgb }
+  | { readonly kind: 'flat'; readonly color: Rgb }
   | { readonly kind: GradientType; readonly from: Rgb; readonly to: Rgb };
 
 export interface Style {
@@ -49,17 +49,17 @@ function completed(design: Design): Style {
   const { gradient, eyeColor, background, logo } = design;
   const modules: Paint =
     gradient === undefined
-      ? { kind: 'flat', colour: colourOf(design.foreground) ?? black }
+      ? { kind: 'flat', color: colorOf(design.foreground) ?? black }
       : {
           kind: gradient.type ?? 'linear',
-          from: parseColour(gradient.from),
-          to: parseColour(gradient.to),
+          from: parseColor(gradient.from),
+          to: parseColor(gradient.to),
         };
-  const finderColour = colourOf(eyeColor);
+  const finderColor = colorOf(eyeColor);
   return {
     modules,
-    finderPatterns: finderColour === undefined ? modules : { kind: 'flat', colour: finderColour },
-    background: background === 'transparent' ? undefined : (colourOf(background) ?? white),
+    finderPatterns: finderColor === undefined ? modules : { kind: 'flat', color: finderColor },
+    background: background === 'transparent' ? undefined : (colorOf(background) ?? white),
     // A logo takes modules away: H restores 30 %, M half of that.
     errorCorrection: design.errorCorrection ?? (logo === undefined ? 'M' : 'H'),
     marginModules: design.margin ?? marginStandard,
@@ -70,7 +70,7 @@ function completed(design: Design): Style {
   };
 }
 
-/** The style of codes without a design: one object, so that it is recognised by identity. */
+/** The style of codes without a design: one object, so that it is recognized by identity. */
 export const plainStyle: Style = completed({});
 
 /** The same text for equal styles only. */
@@ -82,7 +82,7 @@ function keyOf(style: Style): string {
   return [
     paintKey(style.modules),
     paintKey(style.finderPatterns),
-    style.background === undefined ? 'none' : formatColour(style.background),
+    style.background === undefined ? 'none' : formatColor(style.background),
     style.errorCorrection,
     style.marginModules,
     style.dotStyle,
@@ -104,7 +104,7 @@ export function imageVersion(content: string, style: Style): string {
   return hash('sha256', text, 'base64url').slice(0, versionLength);
 }
 
-/** Squares of one colour on a flat background: drawn from the matrix, without a renderer. */
+/** Squares of one color on a flat background: drawn from the matrix, without a renderer. */
 export function isBitmap(style: Style): boolean {
   return (
     style.dotStyle === 'square' &&
@@ -115,12 +115,12 @@ export function isBitmap(style: Style): boolean {
   );
 }
 
-function colourOf(text: string | undefined): Rgb | undefined {
-  return text === undefined ? undefined : parseColour(text);
+function colorOf(text: string | undefined): Rgb | undefined {
+  return text === undefined ? undefined : parseColor(text);
 }
 
 function paintKey(paint: Paint): string {
   return paint.kind === 'flat'
-    ? formatColour(paint.colour)
-    : `${paint.kind}:${formatColour(paint.from)}:${formatColour(paint.to)}`;
+    ? formatColor(paint.color)
+    : `${paint.kind}:${formatColor(paint.from)}:${formatColor(paint.to)}`;
 }

@@ -3,7 +3,7 @@
  * the same request gives the same bytes, in any thread, on any day. Runs in the pool's threads; tests and
  * benches call it directly.
  *
- *   content --> matrix --+--> two colours in squares: PNG straight from the matrix (-> WebP)
+ *   content --> matrix --+--> two colors in squares: PNG straight from the matrix (-> WebP)
  *                        +--> picture --> SVG --> PNG, WebP
  *                                     --> PDF
  *                                     --> EPS
@@ -65,8 +65,8 @@ async function write(picture: Picture, size: number, format: ImageFormat): Promi
 
 function bitmapOf(matrix: Matrix, style: Style, size: number): Uint8Array {
   const { modules, background, marginModules } = style;
-  if (modules.kind !== 'flat') throw new Error('Cannot draw a gradient in two colours');
-  return writePng(matrix, { size, marginModules }, { foreground: modules.colour, background });
+  if (modules.kind !== 'flat') throw new Error('Cannot draw a gradient in two colors');
+  return writePng(matrix, { size, marginModules }, { foreground: modules.color, background });
 }
 
 function assertFits(matrix: Matrix, style: Style, { size, format }: ImageRequest): void {

@@ -10,7 +10,7 @@
  * the background (white if it is transparent) before it is written.
  */
 import { deflateSync } from 'node:zlib';
-import type { Rgb } from '../../model/design/colour.ts';
+import type { Rgb } from '../../model/design/color.ts';
 import { type Paint, white } from '../design/style.ts';
 import type { Path } from './path.ts';
 import type { Picture, PlacedLogo } from './picture.ts';
@@ -39,7 +39,7 @@ export async function writeEps(picture: Picture, size: number): Promise<Uint8Arr
     'gsave',
     prolog,
     `0 ${size} translate ${scale} -${scale} scale`,
-    ...(background === undefined ? [] : [`${colourOf(background)} k 0 0 ${side} ${side} rectfill`]),
+    ...(background === undefined ? [] : [`${colorOf(background)} k 0 0 ${side} ${side} rectfill`]),
     ...shapes.flatMap(({ path, paint }) => [...operatorsOf(path), ...fillOf(paint, picture)]),
     ...(logo === undefined ? [] : await imageOf(logo, background ?? white)),
     'grestore',
@@ -60,7 +60,7 @@ function operatorsOf({ data }: Path): string[] {
 
 /** Paints the current path; a gradient covers everything and is clipped to the path. */
 function fillOf(paint: Paint, { side, marginModules: margin }: Picture): string[] {
-  if (paint.kind === 'flat') return [`${colourOf(paint.colour)} k f`];
+  if (paint.kind === 'flat') return [`${colorOf(paint.color)} k f`];
   const [middle, end] = [figure(side / 2), side - margin];
   const geometry =
     paint.kind === 'linear'
@@ -70,7 +70,7 @@ function fillOf(paint: Paint, { side, marginModules: margin }: Picture): string[
   return [
     'gsave clip newpath',
     `<<${geometry}/ColorSpace/DeviceRGB/Extend[true true]`,
-    `/Function<</FunctionType 2/N 1/Domain[0 1]/C0[${colourOf(paint.from)}]/C1[${colourOf(paint.to)}]>>`,
+    `/Function<</FunctionType 2/N 1/Domain[0 1]/C0[${colorOf(paint.from)}]/C1[${colorOf(paint.to)}]>>`,
     // The restored state has the path again.
     '>> shfill grestore newpath',
   ];
@@ -101,7 +101,7 @@ async function imageOf(logo: PlacedLogo, { red, green, blue }: Rgb): Promise<str
   ];
 }
 
-function colourOf({ red, green, blue }: Rgb): string {
+function colorOf({ red, green, blue }: Rgb): string {
   return [red, green, blue].map((channel) => figure(channel / 255)).join(' ');
 }
 

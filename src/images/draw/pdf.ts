@@ -3,7 +3,7 @@
  * The file carries no date, so that the same picture gives the same bytes.
  */
 import { buffer } from 'node:stream/consumers';
-import { formatColour } from '../../model/design/colour.ts';
+import { formatColor } from '../../model/design/color.ts';
 import type { Paint } from '../design/style.ts';
 import type { Picture } from './picture.ts';
 
@@ -23,7 +23,7 @@ export async function writePdf(picture: Picture, size: number): Promise<Uint8Arr
   const written = buffer(document);
   const { background, side, shapes, logo } = picture;
   document.scale(size / side);
-  if (background !== undefined) document.rect(0, 0, side, side).fill(formatColour(background));
+  if (background !== undefined) document.rect(0, 0, side, side).fill(formatColor(background));
   for (const { path, paint } of shapes) {
     document.path(path.data).fill(fillOf(document, paint, picture));
   }
@@ -36,12 +36,12 @@ export async function writePdf(picture: Picture, size: number): Promise<Uint8Arr
 }
 
 function fillOf(document: PDFKit.PDFDocument, paint: Paint, picture: Picture) {
-  if (paint.kind === 'flat') return formatColour(paint.colour);
+  if (paint.kind === 'flat') return formatColor(paint.color);
   const { side, marginModules: margin } = picture;
   const middle = side / 2;
   const gradient =
     paint.kind === 'linear'
       ? document.linearGradient(margin, margin, side - margin, side - margin)
       : document.radialGradient(middle, middle, 0, middle, middle, (middle - margin) * Math.SQRT2);
-  return gradient.stop(0, formatColour(paint.from)).stop(1, formatColour(paint.to));
+  return gradient.stop(0, formatColor(paint.from)).stop(1, formatColor(paint.to));
 }

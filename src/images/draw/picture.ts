@@ -13,7 +13,7 @@
  *   +---------------------------+
  */
 import type { EyeStyle } from '../../model/design.ts';
-import type { Rgb } from '../../model/design/colour.ts';
+import type { Rgb } from '../../model/design/color.ts';
 import { type Style, type Paint, samePaint } from '../design/style.ts';
 import type { Matrix } from './matrix.ts';
 import { drawModules } from './outline.ts';

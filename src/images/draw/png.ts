@@ -1,5 +1,5 @@
 /**
- * A symbol in one colour on a flat or transparent background as PNG: one bit a pixel, written straight from
+ * A symbol in one color on a flat or transparent background as PNG: one bit a pixel, written straight from
  * the matrix. Black on white is greyscale; everything else is a palette of two.
  *
  * A module is a whole number of pixels, so edges are crisp; the rest of the size goes to the quiet zone. A row of modules is one row of bits, then repeated: filter `Up` turns every repetition into
@@ -10,7 +10,7 @@
  *   the same again   filter 2 (Up)    0 0 0 0 ...
  */
 import { constants, crc32, deflateSync } from 'node:zlib';
-import type { Rgb } from '../../model/design/colour.ts';
+import type { Rgb } from '../../model/design/color.ts';
 import { black, white } from '../design/style.ts';
 import type { Matrix } from './matrix.ts';
 
@@ -21,7 +21,7 @@ export interface Frame {
   readonly marginModules: number;
 }
 
-export interface TwoColours {
+export interface TwoColors {
   readonly foreground: Rgb;
   /** Undefined = transparent. */
   readonly background: Rgb | undefined;
@@ -40,7 +40,7 @@ export function fitPixels(side: number, { size, marginModules }: Frame): Fit {
 }
 
 const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
-/** Colour types and filter types of a row: PNG (RFC 2083), 4.1.1 and 6. */
+/** Color types and filter types of a row: PNG (RFC 2083), 4.1.1 and 6. */
 const typeGrey = 0;
 const typePalette = 3;
 const filterNone = 0;
@@ -52,7 +52,7 @@ const filterUp = 2;
 const deflateOptions = { strategy: constants.Z_RLE };
 
 /** Draws `matrix` on a square of exactly `frame.size` pixels, which must hold it with its margin. */
-export function writePng(matrix: Matrix, frame: Frame, colours: TwoColours): Uint8Array {
+export function writePng(matrix: Matrix, frame: Frame, colors: TwoColors): Uint8Array {
   const { size } = frame;
   const { scale, offset } = fitPixels(matrix.side, frame);
   const rowBytes = Math.ceil(size / 8);
@@ -77,8 +77,8 @@ export function writePng(matrix: Matrix, frame: Frame, colours: TwoColours): Uin
   const view = new DataView(header.buffer);
   view.setUint32(0, size);
   view.setUint32(4, size);
-  // Bits a pixel, colour type; then deflate, adaptive filters, no interlace: all 0.
-  const palette = paletteOf(colours);
+  // Bits a pixel, color type; then deflate, adaptive filters, no interlace: all 0.
+  const palette = paletteOf(colors);
   header[8] = 1;
   header[9] = palette.length === 0 ? typeGrey : typePalette;
   return join([
@@ -90,8 +90,8 @@ export function writePng(matrix: Matrix, frame: Frame, colours: TwoColours): Uin
   ]);
 }
 
-/** The chunks that define the colours of 0 and 1; greyscale (black on white) needs none. */
-function paletteOf({ foreground, background }: TwoColours): Uint8Array[] {
+/** The chunks that define the colors of 0 and 1; greyscale (black on white) needs none. */
+function paletteOf({ foreground, background }: TwoColors): Uint8Array[] {
   const light = background ?? white;
   const isGrey = background !== undefined && isSame(foreground, black) && isSame(light, white);
   if (isGrey) return [];

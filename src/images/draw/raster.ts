@@ -1,5 +1,5 @@
 /**
- * Pictures as pixels: the SVG, drawn by librsvg through sharp. For styles that are not two colours in
+ * Pictures as pixels: the SVG, drawn by librsvg through sharp. For styles that are not two colors in
  * squares, and for WebP. Runs in the pool's threads only.
  *
  * Square modules of 4 pixels or more fall on whole pixels, so that edges are crisp, and the rest of the size
@@ -19,8 +19,8 @@ const wholePixelsMin = 4;
 /** The largest image. */
 const pixelsMax = 4_096 * 4_096;
 /**
- * Lossless WebP for flat colours, which it packs well. A gradient or a photograph of 4,096 px takes 9 s that
- * way and 1 s at this quality, where the loss is invisible. Exact: the colour of transparent pixels stays.
+ * Lossless WebP for flat colors, which it packs well. A gradient or a photograph of 4,096 px takes 9 s that
+ * way and 1 s at this quality, where the loss is invisible. Exact: the color of transparent pixels stays.
  */
 const webpFlat = { lossless: true, effort: 1, exact: true };
 const webpShaded = { quality: 90, effort: 2, exact: true };

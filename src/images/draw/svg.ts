@@ -2,7 +2,7 @@
  * A picture as SVG: background, a path for the modules, a path for the finder patterns where they differ,
  * the logo. Coordinates are modules; `size` is only the size shown. The file refers to nothing outside itself.
  */
-import { formatColour, type Rgb } from '../../model/design/colour.ts';
+import { formatColor, type Rgb } from '../../model/design/color.ts';
 import type { Paint } from '../design/style.ts';
 import { short } from './path.ts';
 import type { Picture, PlacedLogo } from './picture.ts';
@@ -25,7 +25,7 @@ export function writeSvg(picture: Picture, view: View): string {
   const { size, start, side } = view;
   const gradients = new Map<string, string>();
   const fill = (paint: Paint): string => {
-    if (paint.kind === 'flat') return formatColour(paint.colour);
+    if (paint.kind === 'flat') return formatColor(paint.color);
     const id = gradientId(paint);
     gradients.set(id, gradientOf(id, paint, picture));
     return `url(#${id})`;
@@ -43,10 +43,10 @@ export function writeSvg(picture: Picture, view: View): string {
   );
 }
 
-function backgroundOf(colour: Rgb | undefined, start: number, side: number): string {
-  if (colour === undefined) return '';
+function backgroundOf(color: Rgb | undefined, start: number, side: number): string {
+  if (color === undefined) return '';
   const [corner, edge] = [precise(start), precise(side)];
-  return `<path fill="${formatColour(colour)}" d="M${corner} ${corner}h${edge}v${edge}H${corner}z"/>`;
+  return `<path fill="${formatColor(color)}" d="M${corner} ${corner}h${edge}v${edge}H${corner}z"/>`;
 }
 
 /** From the upper left to the lower right corner of the symbol, or from its middle to its corners. */
@@ -54,8 +54,8 @@ function gradientOf(id: string, paint: Exclude<Paint, { kind: 'flat' }>, picture
   const { side, marginModules: margin } = picture;
   const [middle, end] = [short(side / 2), side - margin];
   const stops =
-    `<stop stop-color="${formatColour(paint.from)}"/>` +
-    `<stop offset="1" stop-color="${formatColour(paint.to)}"/>`;
+    `<stop stop-color="${formatColor(paint.from)}"/>` +
+    `<stop offset="1" stop-color="${formatColor(paint.to)}"/>`;
   const radius = short((side / 2 - margin) * Math.SQRT2);
   return paint.kind === 'linear'
     ? `<linearGradient id="${id}" gradientUnits="userSpaceOnUse" x1="${margin}" y1="${margin}" ` +
@@ -64,10 +64,10 @@ function gradientOf(id: string, paint: Exclude<Paint, { kind: 'flat' }>, picture
         `r="${radius}">${stops}</radialGradient>`;
 }
 
-/** Named by its colours: SVGs in the same page may share it, and different gradients never clash. */
+/** Named by its colors: SVGs in the same page may share it, and different gradients never clash. */
 function gradientId(paint: Exclude<Paint, { kind: 'flat' }>): string {
-  const colours = [paint.from, paint.to].map((colour) => formatColour(colour).slice(1));
-  return `qz-${paint.kind}-${colours.join('-')}`;
+  const colors = [paint.from, paint.to].map((color) => formatColor(color).slice(1));
+  return `qz-${paint.kind}-${colors.join('-')}`;
 }
 
 function logoOf(logo: PlacedLogo | undefined): string {

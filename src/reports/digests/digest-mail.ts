@@ -1,8 +1,8 @@
 /**
  * The mail of a digest: HTML for programs that show it, and a text that says the same.
  *
- * What shows everywhere are tables with background colours: Outlook draws by Word's rules (no SVG, no flex, no radius),
- * Gmail drops style sheets and pictures in the mail, and both may recolour it for a dark screen. So a bar is a table of
+ * What shows everywhere are tables with background colors: Outlook draws by Word's rules (no SVG, no flex, no radius),
+ * Gmail drops style sheets and pictures in the mail, and both may recolor it for a dark screen. So a bar is a table of
  * two cells, in shares of the width so that it fits a phone, with its number above it. Nothing is loaded from anywhere:
  * no picture reports that it was read.
  */
@@ -175,5 +175,5 @@ function rowOf({ label, scans }: Share, most: number): string {
   );
 }
 
-const barCell = (share: number, colour: string): string =>
-  `<td width="${share}%" height="6" bgcolor="${colour}" style="font-size:0;line-height:6px">&nbsp;</td>`;
+const barCell = (share: number, color: string): string =>
+  `<td width="${share}%" height="6" bgcolor="${color}" style="font-size:0;line-height:6px">&nbsp;</td>`;

@@ -3,12 +3,12 @@
  * The page loads nothing, sends no referrer and is not indexed. User input is escaped as text.
  */
 import { createHash } from 'node:crypto';
-import { accents } from '../../http/pages/colours.ts';
+import { accents } from '../../http/pages/colors.ts';
 import type { Brand } from '../../model/routing/pages.ts';
 import { escapeHtml } from '../../model/text.ts';
 import { pageRules } from './page-style.ts';
 
-/** Of the bars and links where a brand has no colour: the dashboard's. */
+/** Of the bars and links where a brand has no color: the dashboard's. */
 const standardAccent = { light: '#0f6b5c', dark: '#5fcab3' };
 
 export interface FrameContent {

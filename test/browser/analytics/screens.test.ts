@@ -44,7 +44,7 @@ test('what loads and what is empty has no faults of accessibility; rows that loa
   await other.context().close();
 });
 
-test('on two screens no faults of accessibility; paper is light, without what is clicked, with its colours and whole lists', async () => {
+test('on two screens no faults of accessibility; paper is light, without what is clicked, with its colors and whole lists', async () => {
   await page.evaluate(`for (const more of document.querySelectorAll('details')) more.open = true`);
   const france = cardOn(page, 'Countries').getByRole('button', { name: 'France' }).last();
   await france.click();
@@ -56,9 +56,9 @@ test('on two screens no faults of accessibility; paper is light, without what is
     expect(await page.locator(unseen).first().isVisible()).toBe(false);
   }
   const cell = `getComputedStyle(document.querySelector('.heat-cell.step-5'))`;
-  const colours = `[${cell}.backgroundColor, ${cell}.printColorAdjust].join()`;
-  await expect.poll(() => page.evaluate(colours)).toBe('rgb(6, 68, 58),exact');
-  // The chart is drawn again, in the colours of paper.
+  const colors = `[${cell}.backgroundColor, ${cell}.printColorAdjust].join()`;
+  await expect.poll(() => page.evaluate(colors)).toBe('rgb(6, 68, 58),exact');
+  // The chart is drawn again, in the colors of paper.
   await expect.poll(() => page.evaluate(accentPixels)).toBeGreaterThan(50);
   expect(await hiddenOf(page.locator('.world-table'))).toEqual([0, 0]);
   await page.emulateMedia({ media: 'screen' });

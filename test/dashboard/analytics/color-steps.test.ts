@@ -1,4 +1,4 @@
-/** Five steps of colour: whole numbers from 1 to the most, each with a colour of its own. */
+/** Five steps of color: whole numbers from 1 to the most, each with a color of its own. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stepClass, stepOf, stepsOf } from '../../../src/dashboard/analytics/color-steps.ts';
@@ -9,7 +9,7 @@ test('even steps are as wide as each other, rising ones are round numbers', () =
   expect(stepsOf(9_000, 'rising')).toEqual([1, 6, 40, 200, 1_000]);
 });
 
-test('few scans have few steps, the most of them in the strongest colour', () => {
+test('few scans have few steps, the most of them in the strongest color', () => {
   expect(stepsOf(0, 'even')).toEqual([]);
   expect(stepsOf(2, 'even')).toEqual([1, 2]);
   expect([0, 1, 2].map((scans) => stepClass(scans, stepsOf(2, 'even')))).toEqual([

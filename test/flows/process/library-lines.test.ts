@@ -12,8 +12,8 @@ const svg = (inside: string, width = '90'): string =>
   ).toString('base64')}`;
 
 async function oddLogos(): Promise<Array<[string, number]>> {
-  const colour = { width: 64, height: 64, channels: 3, background: '#000000' } as const;
-  const picture = sharp({ create: colour });
+  const color = { width: 64, height: 64, channels: 3, background: '#000000' } as const;
+  const picture = sharp({ create: color });
   const png = await picture.png().toBuffer();
   const jpeg = await picture.jpeg().toBuffer();
   const text = (type: string, bytes: Uint8Array): string =>

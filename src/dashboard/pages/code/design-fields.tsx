@@ -4,7 +4,7 @@ import { plural } from '../../client/format.ts';
 import {
   CheckField,
   ChoiceField,
-  ColourField,
+  ColorField,
   SelectField,
   SliderField,
 } from '../../parts/field.tsx';
@@ -104,7 +104,7 @@ export function DesignFields({ design, onChange }: FieldsProps) {
         options={eyeStyles}
         onChange={(value) => set('eyeStyle', value === 'square' ? undefined : value)}
       />
-      <Colours design={design} onChange={onChange} />
+      <Colors design={design} onChange={onChange} />
       <LogoField design={design} onChange={onChange} />
       <div class="form-row">
         <SelectField
@@ -127,7 +127,7 @@ export function DesignFields({ design, onChange }: FieldsProps) {
   );
 }
 
-function Colours({ design, onChange }: FieldsProps) {
+function Colors({ design, onChange }: FieldsProps) {
   const set = <K extends keyof Design>(key: K, value: Design[K]): void =>
     onChange(withField(design, key, value));
   const { gradient } = design;
@@ -138,8 +138,8 @@ function Colours({ design, onChange }: FieldsProps) {
     <>
       <div class="form-row">
         {gradient === undefined && (
-          <ColourField
-            label="Dot colour"
+          <ColorField
+            label="Dot color"
             value={design.foreground ?? standard.foreground}
             onChange={(value) =>
               set('foreground', value === standard.foreground ? undefined : value)
@@ -147,7 +147,7 @@ function Colours({ design, onChange }: FieldsProps) {
           />
         )}
         {!isClear && (
-          <ColourField
+          <ColorField
             label="Background"
             value={design.background ?? standard.background}
             onChange={(value) =>
@@ -156,8 +156,8 @@ function Colours({ design, onChange }: FieldsProps) {
           />
         )}
         {design.eyeColor !== undefined && (
-          <ColourField
-            label="Corner colour"
+          <ColorField
+            label="Corner color"
             value={design.eyeColor}
             onChange={(value) => set('eyeColor', value)}
           />
@@ -170,7 +170,7 @@ function Colours({ design, onChange }: FieldsProps) {
         onChange={(checked) => set('background', checked ? 'transparent' : undefined)}
       />
       <CheckField
-        label="Different colour for the corners"
+        label="Different color for the corners"
         checked={design.eyeColor !== undefined}
         onChange={(checked) =>
           set('eyeColor', checked ? (design.foreground ?? '#0f6b5c') : undefined)
@@ -194,8 +194,8 @@ interface GradientProps {
 function GradientFields({ gradient, onChange }: GradientProps) {
   return (
     <div class="form-row">
-      <ColourField label="From" value={gradient.from} onChange={(from) => onChange({ from })} />
-      <ColourField label="To" value={gradient.to} onChange={(to) => onChange({ to })} />
+      <ColorField label="From" value={gradient.from} onChange={(from) => onChange({ from })} />
+      <ColorField label="To" value={gradient.to} onChange={(to) => onChange({ to })} />
       <SelectField
         label="Direction"
         value={gradient.type ?? 'linear'}

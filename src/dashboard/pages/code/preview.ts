@@ -16,7 +16,7 @@ export interface Preview {
   readonly redraw: () => void;
 }
 
-/** Every preview is a request and a drawing: dragging in a colour picker makes one when it rests. */
+/** Every preview is a request and a drawing: dragging in a color picker makes one when it rests. */
 const pauseMs = 350;
 const size = 520;
 

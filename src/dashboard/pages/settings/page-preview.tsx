@@ -1,4 +1,4 @@
-/** The page that a scan would get, drawn by the service a moment after the last change, in either colour scheme. */
+/** The page that a scan would get, drawn by the service a moment after the last change, in either color scheme. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EndedReason } from '../../../model/routing/pages.ts';
 import { call } from '../../client/http.ts';

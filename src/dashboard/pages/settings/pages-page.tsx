@@ -14,7 +14,7 @@ import { currentSession, may } from '../../client/session.ts';
 import { type FormState, useForm } from '../../client/use-form.ts';
 import type { WorkspaceDetails } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
-import { AreaField, ColourField, SelectField, TextField } from '../../parts/field.tsx';
+import { AreaField, ColorField, SelectField, TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { LogoInput } from '../code/logo-input.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
@@ -30,8 +30,8 @@ const reasons: ReadonlyArray<{ readonly value: EndedReason; readonly label: stri
   { value: 'not_started', label: 'Not begun yet' },
   { value: 'deleted', label: 'Deleted' },
 ];
-/** Where a person begins who has chosen no colour. */
-const firstColour = '#0f6b5c';
+/** Where a person begins who has chosen no color. */
+const firstColor = '#0f6b5c';
 
 export function PagesPage() {
   const path = `/workspaces/${currentSession().workspace.id}`;
@@ -122,20 +122,20 @@ function BrandCard({ draft, form, onChange }: CardProps) {
           {colour === undefined ? (
             <div class="field">
               <p class="field-label">
-                Colour <span class="field-optional">optional</span>
+                Color <span class="field-optional">optional</span>
               </p>
-              <Button onClick={() => set({ colour: firstColour })}>Choose a colour</Button>
+              <Button onClick={() => set({ colour: firstColor })}>Choose a color</Button>
             </div>
           ) : (
             <div class="field">
-              <ColourField
-                label="Colour"
+              <ColorField
+                label="Color"
                 value={colour}
                 onChange={(value) => set({ colour: value })}
               />
               <p class="field-hint">Made lighter or darker where it could not be read</p>
               <Button size="small" icon="trash" onClick={() => set({ colour: '' })}>
-                Remove colour
+                Remove color
               </Button>
             </div>
           )}

@@ -7,18 +7,18 @@ export interface Rgb {
 }
 
 /** @param text `#rgb` or `#rrggbb` */
-export function parseColour(text: string): Rgb {
+export function parseColor(text: string): Rgb {
   const digits = text.slice(1);
   const full = digits.length === 3 ? digits.replace(/./g, '$&$&') : digits;
   const value = Number.parseInt(full, 16);
   if (full.length !== 6 || Number.isNaN(value)) {
-    throw new Error(`Cannot read colour ${text}: expected #rgb or #rrggbb`);
+    throw new Error(`Cannot read color ${text}: expected #rgb or #rrggbb`);
   }
   return { red: value >> 16, green: (value >> 8) & 255, blue: value & 255 };
 }
 
 /** `#rgb` if possible, else `#rrggbb`. */
-export function formatColour({ red, green, blue }: Rgb): string {
+export function formatColor({ red, green, blue }: Rgb): string {
   const full = ((1 << 24) | (red << 16) | (green << 8) | blue).toString(16).slice(1);
   return `#${/^(.)\1(.)\2(.)\3$/.test(full) ? full.replace(/(.)./g, '$1') : full}`;
 }

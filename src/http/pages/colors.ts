@@ -2,7 +2,7 @@
  * The colors of a page in both schemes. A brand's color is mixed with black on a light page, and with white on a dark
  * one, until its text has a contrast of 4.5:1 (WCAG 2.2, AA).
  */
-import { contrast, formatColour, parseColour, type Rgb } from '../../model/design/colour.ts';
+import { contrast, formatColor, parseColor, type Rgb } from '../../model/design/color.ts';
 
 export const schemes = {
   light: { background: '#f6f6f3', title: '#1b1c1e', text: '#4a4d52', drawing: '#5f646b' },
@@ -14,21 +14,21 @@ const steps = 50;
 const black: Rgb = { red: 0, green: 0, blue: 0 };
 const white: Rgb = { red: 255, green: 255, blue: 255 };
 
-/** @param colour `#rrggbb` */
-export function accents(colour: string): { readonly light: string; readonly dark: string } {
-  const own = parseColour(colour);
+/** @param color `#rrggbb` */
+export function accents(color: string): { readonly light: string; readonly dark: string } {
+  const own = parseColor(color);
   return {
-    light: legible(own, parseColour(schemes.light.background), black),
-    dark: legible(own, parseColour(schemes.dark.background), white),
+    light: legible(own, parseColor(schemes.light.background), black),
+    dark: legible(own, parseColor(schemes.dark.background), white),
   };
 }
 
-function legible(colour: Rgb, background: Rgb, towards: Rgb): string {
+function legible(color: Rgb, background: Rgb, towards: Rgb): string {
   for (let step = 0; step < steps; step++) {
-    const mixed = mix(colour, towards, step / steps);
-    if (contrast(mixed, background) >= textContrast) return formatColour(mixed);
+    const mixed = mix(color, towards, step / steps);
+    if (contrast(mixed, background) >= textContrast) return formatColor(mixed);
   }
-  return formatColour(towards);
+  return formatColor(towards);
 }
 
 function mix(one: Rgb, other: Rgb, share: number): Rgb {
