@@ -1,4 +1,4 @@
-/** The modules that the operations of commands use (operations.ts): those of a running service, or of a folder that no service uses. */
+/** The modules behind the operations of commands (operations.ts), of a running service or of a folder without one. */
 import { importedDrafts } from '../api/codes/code-bodies.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { CodeDraft } from '../codes/code-creation.ts';

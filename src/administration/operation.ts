@@ -1,11 +1,11 @@
-/** One thing that a command asks for: its input is checked as the API checks a body, its result is JSON. */
+/** One operation of a command. Its input is checked as the API checks a body; its result is JSON. */
 import type { z } from 'zod';
 import { check, validationFailure } from '../api/faults.ts';
 import type { CommandControl } from '../engine/commands/command-table.ts';
 import type { Administration } from './administration.ts';
 
 export interface Operation<Input extends z.ZodType = z.ZodType, Result = unknown> {
-  /** Only the leader of a cluster carries it out. */
+  /** In a cluster, only the leader runs it. */
   readonly changes: boolean;
   readonly input: Input;
   /** @throws Failure */

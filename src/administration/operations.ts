@@ -1,4 +1,4 @@
-/** Every operation by its name: the commands ask for them, a running service carries them out. */
+/** Every operation by its name: commands request them, a running service runs them. */
 import type { z } from 'zod';
 import type { NodeCommands } from '../cluster/control/node-commands.ts';
 import type { CommandTable } from '../engine/commands/command-table.ts';

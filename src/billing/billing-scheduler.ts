@@ -6,8 +6,8 @@ import type { Billing } from './billing.ts';
 const tickMs = 1_000;
 
 /**
- * Carries out what is due, once a second. What is due is in the store, so a tick that is late or fails
- * loses nothing. Resolves once what fell due while the service was down is done.
+ * Runs due work once a second. Due times are stored, so a late or failed tick loses nothing. Resolves once the work that fell
+ * due while the service was down is done.
  */
 export async function openBillingScheduler(
   billing: Billing,
@@ -23,7 +23,7 @@ export async function openBillingScheduler(
   });
   await ticker.runNow();
   return {
-    /** Resolves when nothing runs. Before the management environment is closed. */
+    /** Resolves after the last tick. Call it before the management environment is closed. */
     async close() {
       billing.close();
       await ticker.close();

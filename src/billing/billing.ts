@@ -45,9 +45,9 @@ export interface BillingOptions {
   readonly currency: string;
   /** Where our pages are, without a trailing slash. */
   readonly publicUrl: string;
-  /** Undefined = people settle by hand, or nothing is sold. */
+  /** Undefined = people settle by hand, or this installation sells no plans. */
   readonly provider: PaymentProvider | undefined;
-  /** Undefined = nothing is sold here. */
+  /** Undefined = this installation sells no plans. */
   readonly confirmedBy: Confirmer | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface BillingStatus {
 
 export class Billing {
   readonly catalogue: Catalogue;
-  /** What completes a checkout; undefined = nothing is sold here. */
+  /** Who completes a checkout; undefined = this installation sells no plans. */
   readonly confirmedBy: Confirmer | undefined;
   readonly #options: BillingOptions;
   readonly #subscriptions: Subscriptions;
@@ -200,7 +200,7 @@ export class Billing {
   }
 
   /**
-   * Another plan, another interval, or both; at once. The same ones change nothing.
+   * Changes plan, interval or both at once. The present ones change nothing.
    * @throws Failure conflict, validation_failed, overloaded, checkout_required (it waits for the operator),
    *   billing_disabled
    */
@@ -240,7 +240,7 @@ export class Billing {
   }
 
   /**
-   * Takes a cancellation back, before it takes effect.
+   * Withdraws a cancellation before it takes effect.
    * @param inTransaction runs inside the transaction that stores it
    * @throws Failure conflict, overloaded, billing_disabled
    */
@@ -273,7 +273,7 @@ export class Billing {
   }
 
   /**
-   * An event of the provider. It only makes us fetch the subscription's present state; has effect once.
+   * An event of the provider. Fetches the present state of the subscription; has effect once.
    * @throws Failure invalid_signature, invalid_json, not_found (no provider), overloaded (send it again)
    */
   async receive(body: Uint8Array, signature: string | undefined): Promise<void> {
@@ -290,7 +290,7 @@ export class Billing {
     await this.#checkouts.expire();
   }
 
-  /** Stores nothing more of the provider. Before the management environment is closed. */
+  /** Stops storing the provider's state. Call it before the management environment is closed. */
   close(): void {
     this.#events.close();
   }

@@ -24,7 +24,7 @@ export class Catalogue {
   readonly currency: string;
   readonly #prices: PlanPrices | undefined;
 
-  /** @param prices undefined = nothing is sold */
+  /** @param prices undefined = this installation sells no plans */
   constructor(prices: PlanPrices | undefined, currency: string) {
     this.#prices = prices;
     this.currency = currency;

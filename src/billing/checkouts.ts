@@ -11,7 +11,7 @@ import type { Management } from '../store/management/management.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
 export const checkoutLifetimeMs = dayMs;
-/** The operator may be away, and confirms when the money has come. */
+/** The operator confirms when the money has come, and may be away. */
 export const operatorLifetimeMs = 30 * dayMs;
 const retentionMs = 30 * dayMs;
 /** Records that one run of `expire` removes: a few ms of the writer's time. */
@@ -66,7 +66,7 @@ export class Checkouts {
     return replaced;
   }
 
-  /** Notes that it is paid, also when it had expired or been replaced. Inside a transaction. */
+  /** Marks it as paid, even if it has expired or was replaced. Inside a transaction. */
   complete(checkout: CheckoutRecord): CheckoutRecord {
     return this.#close(checkout, 'complete');
   }

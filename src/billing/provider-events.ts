@@ -53,7 +53,7 @@ export class ProviderEvents {
   }
 
   /**
-   * Does something at the provider and applies its answer.
+   * Sends a request to the provider and applies its answer.
    * @param allowed reads the record, again once the lock is held @throws what it throws
    * @param work resolves to undefined when nothing changed
    */
@@ -85,7 +85,7 @@ export class ProviderEvents {
     for (const id of subscriptionIds) void this.#refreshes(() => this.#refresh(id));
   }
 
-  /** From now on nothing is stored: the provider sends again what is not answered. */
+  /** Stops storing. The provider repeats events without an answer. */
   close(): void {
     this.#isClosed = true;
     this.#refreshes.clearQueue();
@@ -105,7 +105,7 @@ export class ProviderEvents {
     }
   }
 
-  /** Ends a replaced checkout at the provider; where this fails it expires by itself. */
+  /** Ends a replaced checkout at the provider. If that fails, the checkout expires by itself. */
   async expireCheckout(checkout: CheckoutRecord | undefined): Promise<void> {
     const { provider, log } = this.#options;
     if (provider === undefined || checkout?.sessionId === undefined) return;

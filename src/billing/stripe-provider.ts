@@ -23,7 +23,7 @@ import type { Terms } from './subscriptions.ts';
 
 /** Older signatures are refused: Stripe's own default. */
 const toleranceSeconds = 300;
-/** Stripe's package retries what is safe to, with backoff. */
+/** Stripe's package retries safe requests with backoff. */
 const networkRetriesMax = 2;
 const retryAfterSeconds = 30;
 /** One attempt of a request; the package retries twice. */
@@ -96,7 +96,7 @@ class StripeProvider implements PaymentProvider {
     try {
       await this.#stripe.checkout.sessions.expire(sessionId);
     } catch (error) {
-      // One that is complete or expired already cannot be expired: nothing is left to do.
+      // A checkout that is complete or has expired cannot expire.
       if (!this.#is(error, 'StripeInvalidRequestError')) throw this.#failure(error);
     }
   }
@@ -132,7 +132,7 @@ class StripeProvider implements PaymentProvider {
 
   async resume(subscriptionId: string): Promise<ProviderSubscription> {
     const theirs = await this.#update(subscriptionId, { cancel_at_period_end: false });
-    // The portal may have set a date of its own: it is unset separately.
+    // The portal may have set another date: that is unset separately.
     if (theirs.endsAtMs === undefined) return theirs;
     return await this.#update(subscriptionId, { cancel_at: '' });
   }

@@ -32,7 +32,7 @@ export const subscriptionEvents = [
 export type SubscriptionEvent = (typeof subscriptionEvents)[number];
 
 /**
- * Effects of a step besides the new state:
+ * Effects of a step, apart from the new state:
  * `start` begins the first period and emits `subscription.created`; `change` sets plan and interval and
  * emits `subscription.updated`; `cancel` sets the end and emits `subscription.canceled`; `resume` unsets
  * it; `renew` begins the next period; `end` makes the plan Free; `end_and_emit` makes it Free and emits
@@ -134,7 +134,7 @@ const actions: Readonly<Partial<Record<SubscriptionEvent, string>>> = {
 };
 
 /**
- * What `event` does in `state`; undefined when nothing.
+ * The step of `event` in `state`; undefined if it has no effect.
  * @throws Failure conflict when a person asked for what the state does not allow
  */
 export function transition(state: SubscriptionState, event: SubscriptionEvent): Step | undefined {

@@ -21,7 +21,7 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Due subscriptions of one transaction: a few ms of the writer's time. */
 const dueBatchMax = 100;
-/** When a paid period has ended the provider is asked at once, and this often while it does not answer. */
+/** The provider is asked as soon as a paid period has ended, and this often until it answers. */
 const refreshMs = 3_600_000;
 /** The reason in `subscription.canceled` when none was given. */
 const reasonUnknown = 'unspecified';
@@ -88,7 +88,7 @@ export class Subscriptions {
     return changed;
   }
 
-  /** Ends or renews a period that is over, before the next tick does. In a transaction of its own. */
+  /** Ends or renews a period that is over in its own transaction, before the next tick does. */
   async settle(workspaceNo: WorkspaceNo): Promise<void> {
     if (!this.#isOver(this.find(workspaceNo))) return;
     await this.#options.store.environment.transaction(() => {

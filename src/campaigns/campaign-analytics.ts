@@ -36,7 +36,7 @@ export interface CampaignSpan {
   readonly toDay?: number | undefined;
 }
 
-/** Whose scans of a campaign, and which. */
+/** The codes of a campaign, and the filter of their scans. */
 export interface CampaignScope {
   readonly subject: Subject;
   readonly range: LocalRange;
@@ -164,7 +164,7 @@ function isAmong(subject: Subject): (member: Member) => boolean {
   return ({ codeNo }) => codes.has(codeNo);
 }
 
-/** Conversions a scan; 0 when nothing was scanned. */
+/** Conversions per scan; 0 without scans. */
 function rateOf(conversions: number, scans: number): number {
   return scans === 0 ? 0 : conversions / scans;
 }

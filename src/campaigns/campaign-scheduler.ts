@@ -22,11 +22,11 @@ const tickMs = 1_000;
 const settleMs = 2_000;
 /** Longest wait for counting. */
 const countingMsMax = 60_000;
-/** Campaigns one tick ends: they all end at midnight, so the rest is due at the next. */
+/** Campaigns that one tick ends. Many end at midnight: the next ticks end the rest. */
 const batchMax = 1_000;
 
 export interface Counting {
-  /** What the journals hold at `atMs`, which has passed. */
+  /** The end of the journals at `atMs`, a time that has passed. */
   mark(atMs: number): CountingMark;
 }
 
@@ -71,7 +71,7 @@ export class CampaignScheduler {
     this.#ticker.start();
   }
 
-  /** Resolves when no tick runs, and none will. Before the environments are closed. */
+  /** Resolves after the last tick. Call it before the environments are closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#ticker.close();
@@ -84,7 +84,7 @@ export class CampaignScheduler {
     if (batch === undefined) return 0;
     const isLate = clock.monotonicMs() - batch.sinceMs >= countingMsMax;
     if (!isLate && !batch.mark.isPast()) return 0;
-    // One that fails stays due, and is in the next batch.
+    // A campaign that fails stays due and is in the next batch.
     this.#batch = undefined;
     let ended = 0;
     let fault: unknown;

@@ -7,7 +7,7 @@
  * record's `end` commit together, and every change, end or deletion first reads the record in its transaction. A
  * transaction that throws is undone.
  *
- * After its end the schedule and the codes are fixed, because the totals are about them; its name is not. A campaign that is
+ * After its end only the name can change, because the totals depend on the schedule and the codes. A campaign that is
  * deleted after its end, before its event, ends first.
  *
  * The status of a campaign follows from its dates and the clock, so a filtered list reads the schedules in its index.
@@ -36,7 +36,7 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Campaigns a workspace has at most: a filtered list reads the schedule of each, 1 µs. */
 const campaignsMax = 10_000;
-/** Tries to delete a campaign that ends meanwhile. */
+/** Tries to delete a campaign whose end comes during the deletion. */
 const deleteTriesMax = 4;
 
 export interface CampaignDraft {
@@ -350,7 +350,7 @@ function changed(current: CampaignRecord, change: CampaignChange): CampaignRecor
   return { ...rest, name, startDay, ...(endDay === undefined ? {} : { endDay }) };
 }
 
-/** Whether the list asked for is the present one; no list asked for leaves it so. */
+/** Whether the request leaves the list as it is: it has the same list, or none. */
 function isSameList(asked: readonly string[] | undefined, present: () => string[]): boolean {
   if (asked === undefined) return true;
   const now = present();

@@ -29,7 +29,7 @@ export interface ConversionDraft {
 
 export interface Conversion extends ConversionDraft {
   readonly createdAtMs: number;
-  /** Its name was known: it was counted before, not now. */
+  /** Its name is known: the conversion was counted before. */
   readonly isRepeated: boolean;
 }
 
@@ -96,7 +96,7 @@ export class Conversions {
     return { count, value: value / valueScale };
   }
 
-  /** The days of a code that have some, oldest first. */
+  /** The days of a code with conversions, oldest first. */
   daysOf(codeNo: CodeNo, fromDay: number, toDay: number): ConversionDay[] {
     const days: ConversionDay[] = [];
     const range = {

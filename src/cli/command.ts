@@ -36,7 +36,7 @@ export interface ListOptions extends CommonOptions {
 export const configOption = ['-c, --config <file>', 'file (default: QZ_CONFIG)'] as const;
 export const workspaceOption = ['-w, --workspace <id>', 'workspace (default: the first)'] as const;
 
-/** Of a machine in a cluster, where the command says it and no setting does. */
+/** Takes the role of this machine in a cluster from an option, in place of a setting. */
 export function withRole(context: Process, { role }: { readonly role?: string }): Process {
   if (role === undefined) return context;
   return { ...context, environment: { ...context.environment, QZ_CLUSTER_ROLE: role } };
@@ -71,7 +71,7 @@ export function yieldToService(): void {
   try {
     setPriority(constants.priority.PRIORITY_LOW);
   } catch {
-    // Not allowed here: it works all the same.
+    // Not allowed here: the command works without it.
   }
 }
 

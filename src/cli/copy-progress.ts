@@ -1,4 +1,4 @@
-/** What a long command prints while it runs: a line every two seconds. */
+/** Prints the progress of a long command, a line every two seconds. */
 import { type CopyProgress, sizeText } from '../engine/backup/copy-files.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Process } from './command.ts';

@@ -41,7 +41,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     good('configuration is valid'),
     ...ownFiles(),
     good(machine(config)),
-    // Of this process: a service that systemd or a container runs may have others.
+    // The limits of this process: those of a systemd unit or a container may differ.
     ...examineLimits(config, readLimits(config.dataDir)),
     ...migration(),
     folder,
@@ -61,7 +61,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     if (listener.tlsCertFile === '') continue;
     findings.push(await examine(async () => tlsFiles(listener)));
   }
-  // An edge counts nothing.
+  // An edge does not count.
   if (config.cluster.role !== 'edge') findings.push(...geo(config));
   findings.push(...configWarnings(config).map(warn));
   const text = findings.map(({ level, text: line }) => `${marks[level]} ${line}`).join('\n');

@@ -1,4 +1,4 @@
-/** `quietzone keys`: API keys, also while a service runs; it sees a change with its next request. */
+/** `quietzone keys`: API keys. A running service follows a change from its next request on. */
 import { type Command, Option } from 'commander';
 import type { RotationResult } from '../administration/people-operations.ts';
 import { roles, type Role } from '../model/workspace.ts';

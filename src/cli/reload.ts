@@ -20,9 +20,9 @@ import { measureResources } from '../engine/machine/machine-plan.ts';
 import { folderOwner } from '../engine/takeover/folder-lock.ts';
 import { type CommonOptions, configOf, type Process } from './command.ts';
 
-/** The successor's end of the pipe on which it says that it serves. */
+/** The successor's end of the pipe: it writes a byte there when it serves. */
 const readyDescriptor = 3;
-/** What ends the new process may end the old one a moment later: too little memory, or an operator. */
+/** The cause that ends the new process may end the old one a moment later: too little memory, or an operator. */
 const settleMs = 1_000;
 /** New processes that may die after the old one has yielded; it redirects meanwhile. */
 const attemptsMax = 3;
@@ -119,7 +119,7 @@ async function endOf(successor: ChildProcess): Promise<Outcome> {
   }
 }
 
-/** Nothing of it keeps this process from ending. */
+/** Lets this process end before the successor does. */
 function leave(successor: ChildProcess): void {
   successor.stdio[readyDescriptor]?.destroy();
   successor.unref();

@@ -1,6 +1,6 @@
 /**
- * The commands, their texts and exit codes. Each loads what it runs with when it runs: the service starts without
- * what copies and verifies, and `version` without the service.
+ * The commands, their texts and exit codes. A command loads its own modules when it runs: the service starts without the
+ * modules that copy and verify, and `version` without the service.
  *
  *   0  done        1  failed (the reason on standard error)        2  bad configuration or usage
  */
@@ -83,13 +83,13 @@ function explain(error: unknown, { progress }: Process): number {
   return exitFailed;
 }
 
-/** The faults of an input that its message does not say. */
+/** The faults of an input that its message leaves out. */
 const faultLines = ({ message, faults }: Failure): string[] =>
   faults
     .filter((fault) => fault.message !== message)
     .map((fault) => `  ${fault.path}: ${fault.message}`);
 
-/** As left by a command that another user has run in the data folder. */
+/** For example after another user has run a command in the data folder. */
 function isForbiddenFile(error: unknown): error is Error & { readonly path: string } {
   const isRefused = ['EACCES', 'EPERM', 'EROFS'].includes(systemErrorCode(error));
   return isRefused && error instanceof Error && 'path' in error && typeof error.path === 'string';

@@ -12,7 +12,7 @@ import { openServiceLog } from '../telemetry/service-log.ts';
 import { type CommonOptions, configOf, type Process, withRole } from './command.ts';
 import { startCommand, welcome } from './welcome.ts';
 
-/** A standard output whose reader stalls holds up nothing: what is shown later is shown. */
+/** A stalled reader of standard output does not delay the service: the text appears later. */
 const greetMsMax = 5_000;
 
 export interface ServeOptions extends CommonOptions {
@@ -20,7 +20,7 @@ export interface ServeOptions extends CommonOptions {
   readonly beginAnew?: 'scans';
   readonly takeover?: true;
   readonly role?: Config['cluster']['role'];
-  /** A descriptor on which to say that this process serves (reload.ts). */
+  /** The descriptor for the byte that reports that this process serves (reload.ts). */
   readonly readyOn?: number;
   /** What a person types to start it like this; absent = what starts the service. */
   readonly start?: string;
@@ -66,7 +66,7 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   log.info({ version: shipped.version, commit: shipped.commit, node: process.version }, 'ready');
 }
 
-/** Of a cluster; its packages are loaded for nothing else. */
+/** For a cluster alone, because it loads more packages. */
 async function nodeOf({ cluster }: Config): Promise<typeof openApp> {
   if (cluster.role === 'edge') return (await import('../node/edge-node.ts')).openEdgeNode;
   return (await import('../node/open-core.ts')).openCore;
@@ -77,7 +77,7 @@ function sayReady(descriptor: number): void {
     writeSync(descriptor, '\n');
     closeSync(descriptor);
   } catch {
-    // Nobody waits for it any more.
+    // No caller awaits it.
   }
 }
 
@@ -106,12 +106,12 @@ async function greet(
   }
 }
 
-/** A terminal that closes sends SIGHUP; what repeats itself changes nothing: the drain has its own bound. */
+/** A terminal that closes sends SIGHUP. A repeated signal changes nothing: the drain has its own bound. */
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
 
 /**
- * In all, below systemd's 20 s: each part of a stop has a bound, and this is for what has none, such as a disk that
- * never answers. What is not counted then is in the journals.
+ * The bound of a whole stop, below systemd's 20 s. Each part has its own bound; this is for cases without one, such as a disk
+ * that never answers. The journals have the scans that are not counted yet.
  */
 const stopMsMax = 15_000;
 
@@ -144,7 +144,7 @@ class Shutdown {
     if (!this.stopping.aborted || error !== this.stopping.reason) throw error;
   }
 
-  /** @param opening a service that is still starting stops once it has: its redirects may be under way */
+  /** @param opening a service that is still starting stops after its start: its redirects may have begun */
   listen(opening: Promise<App>): void {
     for (const one of stopSignals) {
       process.on(one, (signal) => {
@@ -183,7 +183,7 @@ class Shutdown {
     if (this.stopping.aborted) return;
     this.#stopping.abort(new Error('stopped before it served'));
     this.#abandon();
-    // Not unref'd: Node would exit with 0 where nothing is left but a promise that never settles.
+    // Not unref'd: Node exits with 0 if only a promise that never settles is left.
     setTimeout(() => {
       this.#log.fatal(
         'the stop took too long: scans that are not counted are counted at the next start',

@@ -1,6 +1,6 @@
 /**
- * Runs the operations of a command: the service that runs on the data folder is asked; if none runs, this process locks the
- * folder and runs them itself. A service may stop or start between two operations.
+ * Runs the operations of a command: asks the service on the data folder, or, if none runs, locks the folder and runs them
+ * in this process. A service may stop or start between two operations.
  */
 import { resolve } from 'node:path';
 import type { OpenAdministration } from '../administration/administration.ts';

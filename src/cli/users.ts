@@ -1,4 +1,4 @@
-/** `quietzone users`: people and their passwords, also while a service runs. */
+/** `quietzone users`: users and their passwords, also while a service runs. */
 import { randomFillSync } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { roles, type Role } from '../model/workspace.ts';

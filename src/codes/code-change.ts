@@ -35,10 +35,10 @@ export type CodeChange = { readonly target?: string | undefined } & {
     | null;
 } & { readonly design?: object | null | undefined };
 
-/** Whether a code can be scanned in this design: the answer of images/, handed in by the wiring. */
+/** Checks that a code can be scanned in this design. The wiring hands it in from images/. */
 export interface DesignRule {
   /**
-   * @param code what the symbol says depends on these alone
+   * @param code the fields that alone decide what the symbol says
    * @returns the design as it is stored, with the name of its logo
    * @throws Failure validation_failed, unscannable, overloaded, storage_full
    */
@@ -100,7 +100,7 @@ function publicFields(code: Editable): Record<string, unknown> {
   };
 }
 
-/** The record of a deleted code, without the fields that only say where it led. */
+/** The record of a deleted code, without the fields of its redirects. */
 export function deletedCode(current: QrCodeRecord, deletedAtMs: number): QrCodeRecord {
   const routing = current.routing && deletedRouting(current.routing);
   return compact({ ...current, routing, deletedAtMs });

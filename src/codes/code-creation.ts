@@ -1,10 +1,10 @@
 /**
- * A new code: checked before the transaction, written inside it.
+ * Creates a code: checks it before the transaction, and writes it inside.
  *
  *   prepare(actor, draft)    without a lock: target, rules; a design on the symbol that it is for
  *   insert(actor, prepared)  inside a transaction: short code, record, indexes, link, event
  *
- * One code and thousands are created by the same two steps, so a row of a file obeys the rules of a single request.
+ * One code and thousands take the same two steps, so a row of a file obeys the rules of a single request.
  * `insert` checks before its first write: a row that fails writes nothing, and the other rows of the transaction are made.
  */
 import { randomFillSync } from 'node:crypto';
@@ -40,8 +40,8 @@ import { moveTerms } from './search/terms.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /**
- * Tries for a free generated code. At a billion codes of 2^40 a try fails with 0.1 %: sixteen in a
- * row never happen, so running out means that the randomness is broken.
+ * Tries for a free generated code. With a billion codes of 2^40, 0.1 % of tries fail; sixteen failures in a row mean
+ * that the randomness is broken.
  */
 const shortCodeTriesMax = 16;
 
@@ -135,7 +135,7 @@ export class CodeCreation {
     };
     const checked = validateTarget(type, draft.target, this.#ownHosts);
     const bad = isFaults(checked) ? checked : [];
-    // Drawn before the transaction, because a design is checked on the very symbol it will be part of.
+    // Drawn before the transaction, because the check of a design needs the symbol.
     const wanted = content.dynamic
       ? (draft.slug ?? generateShortCode(this.#randomBytes))
       : undefined;

@@ -1,5 +1,5 @@
 /**
- * The last of a deleted code: its analytics answer for 90 days, then every trace of it goes.
+ * Removes deleted codes: their analytics answer for 90 days, then every trace goes.
  *
  *   deleted_codes: due --ask--> shards remove its numbers (scans/code-expiry.ts)
  *                      --numbersRemoved--> its records go --> ask for the next
@@ -8,8 +8,8 @@
  * asked again for each entry, which is harmless. The short code stays taken for ever and answers 410.
  *
  * In a cluster each core removes the numbers from its own store, and the leader the records, `recordsLaterMs` later. A core
- * that was away for less finds everything there when it is back; one that was away for longer has missed so much of the log
- * that it takes the data of another core.
+ * that was away for less still has everything. One that was away for longer has missed so much of the log that it takes the
+ * data of another core.
  */
 import type { Clock } from '../model/clock.ts';
 import type { ExpiredCode } from '../model/code.ts';
@@ -50,7 +50,7 @@ export class CodeRetention {
   readonly #ticker: Ticker;
   /** Numbers are removed before this key. */
   #position: DeletedKey = [0, 0];
-  /** What is asked for: at its end the position moves to `end`. */
+  /** The codes that shards were asked to remove. Once all are removed, the position moves to `end`. */
   #batch: { readonly end: DeletedKey; readonly left: Map<CodeNo, ExpiredCode> } | undefined;
   #isClosed = false;
 

@@ -1,5 +1,5 @@
 /**
- * QR codes: created, read, changed and deleted here.
+ * Creates, reads, changes and deletes QR codes.
  *
  *   check the fields -> one transaction: record, indexes, short code, link block, event, kept answer
  *                    -> commit -> publish to the link table -> the promise resolves
@@ -9,9 +9,8 @@
  * committed link instead of carrying its own, so the table never ends with an older target.
  *
  * Every transaction checks before its first write; one that throws is undone.
- * The scans left of a limited code stay in the link table: a changed limit is added there,
- * exactly; only a first one is worked out from the counted scans, which run behind by one window
- * (about 120 ms).
+ * The link table has the scans left of a limited code: a changed limit is added there exactly. A first limit begins at the
+ * counted scans, which lag by one window (about 120 ms).
  */
 import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
@@ -95,7 +94,7 @@ export class Codes {
   readonly #damagedIds: DamagedCodeIds;
   /** Batches come one after the other: each holds the thread for some ms. */
   readonly #batchLock = pLimit(1);
-  /** Codes by the thousand, made once however often they are asked for. */
+  /** Many codes for one request, each made once. */
   readonly bulk: BulkRequests;
   /** Files of any length. */
   readonly imports: CodeImports;
@@ -172,7 +171,7 @@ export class Codes {
     return this.#creation.faultOf(draft);
   }
 
-  /** The short code, as it is written, that is found under this slug; also a deleted code's. */
+  /** The short code, as it is written, that this slug leads to; also of a deleted code. */
   holderOf(slug: string): string | undefined {
     const no = this.#options.store.shortCodes.get(foldShortCode(slug));
     const packed = no === undefined ? undefined : this.#options.store.codes.get(no);
@@ -365,11 +364,11 @@ function existing(code: QrCodeRecord | undefined): QrCodeRecord {
 /** Refuses a code as a change finds it, inside its transaction. @throws Failure */
 export type CodeCheck = (current: QrCodeRecord) => void;
 
-/** What a change asks for, and what it makes of the code it finds. */
+/** The fields that a change sets, and how it turns the present code into the new one. */
 interface Edit {
   readonly check: CodeCheck | undefined;
   readonly target: string | undefined;
-  /** The design after the change, of the one before; undefined = it stays. */
+  /** Makes the new design from the present one; undefined = it stays. */
   readonly designOf: ((design: Design | undefined) => object | undefined) | undefined;
   readonly build: (current: CodeInCampaigns) => CodeReplacement;
 }

@@ -1,6 +1,6 @@
 /**
- * The public id of a code by its number, for its events: also where the code's record is damaged. Then `code_ids`, which
- * leads from the id to the number, is walked whole, once for each such code, 1 us an id.
+ * Finds the public id of a code with a damaged record, for its events: walks the whole of `code_ids`, which leads from ids
+ * to numbers, once for each such code, at 1 us an id.
  */
 import { LRUCache } from 'lru-cache';
 import type { CodeNo } from '../model/numbers.ts';

@@ -5,8 +5,8 @@
  *   a code's `campaignIds`       joins and leaves by the list
  *   a campaign's `qrCodeIds`     joins and leaves by the list
  *
- * From its end on a campaign is what it was: no code joins, none leaves. A deleted code is out of the lists, but its row stays: what it
- * counted inside the schedule counts until its analytics go (code-retention.ts).
+ * After its end a campaign keeps its codes: none joins or leaves. A deleted code is in no list, but keeps its row: its scans
+ * inside the schedule count until its analytics go (code-retention.ts).
  */
 import {
   campaignCodesMax,
@@ -84,8 +84,8 @@ export class Memberships {
   }
 
   /**
-   * The campaigns of a code that asks for these, oldest first; one that has ended keeps its codes, asked for or not. To be
-   * asked before the first write of a change.
+   * The campaigns of a code that asks for these, oldest first. A campaign that has ended keeps its codes, whatever they ask
+   * for. Call it before the first write of a change.
    * @param before none for a code that is being created
    * @throws Failure validation_failed, conflict when a campaign is over
    */

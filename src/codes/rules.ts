@@ -22,7 +22,7 @@ const metadataKeysMax = 50;
 const metadataBytesMax = 4_096;
 export const externalIdLengthMax = 255;
 export const searchLengthMax = 200;
-/** Each word that most codes have is another pass over their texts. */
+/** Each common word costs another pass over the texts. */
 export const searchWordsMax = 10;
 /** The link table counts what is left in 31 bits. */
 export const scanLimitMax = 2 ** 31 - 1;

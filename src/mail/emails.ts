@@ -127,7 +127,7 @@ function email(words: Words, url: string): Pick<Email, 'subject' | 'text' | 'htm
 
 const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 
-/** What a mail about an incident says: one sentence, with numbers, in UTC like the API. */
+/** The subject and the sentence of a mail about an incident, with numbers, in UTC like the API. */
 function alertWords(
   incident: IncidentRecord,
   what: 'begun' | 'ended',

@@ -1,8 +1,8 @@
 /**
  * Sends mail through the operator's SMTP server, by nodemailer.
  *
- * A mail is sent in the background, after its commit: a few tries with growing pauses, then it is logged without its
- * address and the caller is notified. The queue is in memory: a stop loses waiting mails; invites can be sent again.
+ * A mail is sent in the background, after its commit. After five tries with growing pauses the failure is logged without
+ * the address, and the caller is notified. The queue is in memory: a stop loses waiting mails; invites can be sent again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTransport, type Transporter } from 'nodemailer';

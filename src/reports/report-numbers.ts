@@ -5,8 +5,8 @@
  *             campaign: the days of its schedule that have begun; a range counts back from the last of them
  *   digest    a whole local week or month of a workspace
  *
- * The previous period has the same weekdays. If it began before counting did, nothing is compared. A day that is not over is
- * compared until the same time (model/zones/comparison.ts): scans are stored by quarters of an hour, so no raw scan is
+ * The previous period has the same weekdays. If it began before counting did, the report has no comparison. A day that
+ * is not over is compared until the same time (model/zones/comparison.ts): scans are stored by quarters of an hour, so no raw scan is
  * needed. Days are those of a zone; if they are not available that far back, they are UTC days, and the page says so.
  */
 import { dayMax, dayMs, parseDay } from '../model/day.ts';
@@ -49,7 +49,7 @@ export interface DayScans {
 export interface Numbers extends Period {
   readonly totalScans: number;
   readonly uniqueScanners: number;
-  /** Of the scans that are compared, against the period before, as a fraction; undefined without one, or when it had none. */
+  /** The change of the compared scans since the previous period, as a fraction; undefined if that has no scans. */
   readonly change: number | undefined;
   /** Every day, oldest first, empty ones too. */
   readonly series: readonly DayScans[];

@@ -139,7 +139,7 @@ export class Reports {
     return subject && { record, subject };
   }
 
-  /** Undefined when its numbers are no more. */
+  /** Undefined if its numbers are gone. */
   subjectOf({
     workspaceNo,
     of,
@@ -153,7 +153,7 @@ export class Reports {
     return code && { kind: 'code', code };
   }
 
-  /** What is over, when the list is full. @throws Failure conflict when all of it is active */
+  /** Removes reports that are over if the list is full. @throws Failure conflict if all are active */
   #over(workspaceNo: WorkspaceNo): readonly ReportRecord[] {
     const all = this.list(workspaceNo);
     if (all.length < reportsMax) return [];

@@ -96,7 +96,7 @@ function idleAfter(
   nowMs: number,
 ): Pick<WatchFindings, 'idle' | 'gaps'> {
   const isSame = before !== undefined && before.reason === reason;
-  // It may have been so since it was last looked at.
+  // It may have been inactive since the last check.
   const sinceMs = reason === 'inactive' ? (scansCheckedAtMs ?? nowMs) : nowMs;
   const idle = isSame ? before : reason === undefined ? undefined : { reason, sinceMs };
   const wasInactive = before?.reason === 'inactive' && !isSame;
@@ -179,7 +179,7 @@ function failedAgain(
 ): FailingTarget {
   if (known.incidentId !== undefined || result.is === 'answering') return known;
   const { sinceMs } = known;
-  // The clock was set back, or it was noted long ago: this is the first of two.
+  // The clock was set back, or the first failure is too old: this one is the first.
   if (atMs < sinceMs || atMs - sinceMs > historyMs) return { url, sinceMs: atMs };
   if (atMs - sinceMs < hourMs) return known;
   const { fault, status } = result;

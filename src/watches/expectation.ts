@@ -1,6 +1,6 @@
 /**
- * What the hours of a subject say: whether it has been silent for longer than chance explains, and whether its last hour
- * was far above what is usual. These functions read and store nothing.
+ * Decides whether a subject has been silent for longer than chance explains, and whether its last hour was far above its
+ * average. These functions read and store nothing.
  *
  *   average of an hour   of the same hour of the week on the workspace's clocks, the newest 4 of the 8 weeks before, at least 2; hours in a gap
  *                        (the service was down, the code was paused) count for nothing, neither as 0 nor as one of them
@@ -25,7 +25,7 @@ const samplesLeast = 2;
 export const expectedLeast = 8;
 export const spikeScansLeast = 20;
 const spikeDeviations = 5;
-/** A silence is not looked at any further back. */
+/** The longest silence that is measured. */
 const quietHoursMax = 400;
 
 export interface HourCounts {
@@ -104,7 +104,7 @@ export function quietOf(evidence: Evidence): Quiet | undefined {
 export const isSilence = (quiet: Quiet, silentHours: number): boolean =>
   quiet.hours >= silentHours && quiet.expected >= expectedLeast;
 
-/** The end of the last hour that has a scan; undefined where none is known. */
+/** The end of the last hour that has a scan; undefined without one. */
 export function lastScanMs(evidence: HourCounts): number | undefined {
   for (let at = evidence.counts.length - 1; at >= 0; at--) {
     if ((evidence.counts[at] ?? 0) > 0) return (evidence.firstHour + at + 1) * hourMs;

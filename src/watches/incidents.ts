@@ -98,7 +98,6 @@ export class Incidents {
     this.#report(reported, { watch, incident: answered, what: 'ended' }, endedAtMs);
   }
 
-  /** Of any workspace that it is asked for; undefined also for one that was removed. */
   find(workspaceNo: WorkspaceNo, id: string): IncidentRecord | undefined {
     return this.#options.store.watches.incidents.get([workspaceNo, id], () => undefined);
   }

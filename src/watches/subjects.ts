@@ -69,7 +69,7 @@ export class Subjects {
     this.#options = options;
   }
 
-  /** What people call it; undefined when it is gone. */
+  /** Its name for people; undefined when it is gone. */
   nameOf(workspaceNo: WorkspaceNo, subject: WatchSubject): string | undefined {
     const { store, codes } = this.#options;
     if (subject.kind === 'workspace') return store.workspaces.get(workspaceNo)?.name;

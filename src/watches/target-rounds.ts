@@ -67,7 +67,7 @@ export class TargetRounds {
   >({
     max: answersKept,
   });
-  /** That could not be reached since the last answer of any host. */
+  /** Hosts that could not be reached since the last answer of any host. */
   readonly #unreached = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   #isClosed = false;
@@ -126,7 +126,7 @@ export class TargetRounds {
     }
   }
 
-  /** Resolves when no request is in flight; nothing is reported after it. */
+  /** Resolves when no request is in flight; then it reports no more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#rounds.clear();

@@ -50,7 +50,7 @@ const readsMax = 500;
 const writesMax = 8;
 /** After the end of an hour, until its scans are counted for certain. */
 const afterHourMs = 60_000;
-/** Over which watches are spread. */
+/** Watches are spread over this time. */
 const spreadMs = 540_000;
 const incidentEveryMs = 300_000;
 const targetEveryMs = dayMs;
@@ -76,7 +76,7 @@ export interface WatchSchedulerOptions {
   readonly begun: CounterHandle;
 }
 
-/** What was read of a watch; `gone`: its code or campaign is. */
+/** The reading of a watch; `gone`: its code or campaign is deleted. */
 interface Read {
   readonly watch: WatchRecord;
   readonly reading: ScansReading | 'gone' | 'failed';
@@ -105,7 +105,7 @@ export class WatchScheduler {
     this.#ticker.start();
   }
 
-  /** Resolves when nothing runs, and nothing will. Before the environments are closed. */
+  /** Resolves after the last run. Call it before the environments are closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#ticker.close();
@@ -124,7 +124,7 @@ export class WatchScheduler {
     return Math.max(...lags);
   }
 
-  /** One round of all of it: for the ticker, and a test with its own clock. */
+  /** One round of all checks: for the ticker, and for a test with its own clock. */
   async tick(): Promise<void> {
     const { store, running, rounds, clock } = this.#options;
     const isWatching = [...store.watches.workspaceWatches.keys({ limit: 1 })].length > 0;
@@ -141,7 +141,7 @@ export class WatchScheduler {
     rounds.tick();
   }
 
-  /** Resolves when the requests that were started have ended, and what they came to is stored. */
+  /** Resolves when all started requests have ended and their results are stored. */
   async settled(): Promise<void> {
     await this.#options.rounds.settled();
     await Promise.all(this.#concluding);
@@ -184,7 +184,7 @@ export class WatchScheduler {
       const evidence = this.#evidenceOf(watch, seen, record, { ...hours, countedToMs });
       return { watch, reading: { nowMs, idle, ...readingOf(watch, evidence) } };
     } catch (err) {
-      // Too many reports at a time, or damage: it is looked at again in a while.
+      // Too many reports at a time, or damage: the watch is read again later.
       const isExpected = err instanceof Failure;
       log[isExpected ? 'debug' : 'error']({ err, watch: watch.id }, 'a watch could not be read');
       return { watch, reading: 'failed' };
@@ -200,7 +200,7 @@ export class WatchScheduler {
     const { watches, clock, store } = this.#options;
     const { gaps, idle } = watches.findingsOf(id);
     const nowMs = clock.now();
-    // It is active again since now: that is written with this reading.
+    // It is active again from now on: this reading stores that.
     const since = idle?.reason === 'inactive' ? Math.ceil(nowMs / hourMs) : 0;
     const zone = store.workspaces.get(workspaceNo)?.timezone;
     return {

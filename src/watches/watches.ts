@@ -194,7 +194,7 @@ export class Watches {
     return rulesOf(draft, withPerson(mailTo, userId, mail));
   }
 
-  /** The findings without incidents of rules that have changed. */
+  /** The findings without the incidents of changed rules. */
   #without(findings: WatchFindings, before: WatchRecord, after: WatchRecord): WatchFindings {
     const { incidents } = this.#options;
     const { silent, spiking, failing, ...rest } = findings;

@@ -1,6 +1,6 @@
 /**
- * Signing in and passwords: throttle, hash and session in one order, so that no way to sign in leaves out
- * a step. A wrong password and an unknown e-mail get the same answer after the same work.
+ * Signs users in and changes passwords. Throttle, hash and session have one order, so that no way to sign in skips a step. A
+ * wrong password and an unknown e-mail get the same answer after the same work.
  * An address may have several accounts (users.ts): the password selects one.
  */
 import { Failure, notFound } from '../model/failure.ts';
@@ -44,7 +44,7 @@ export class Accounts {
     throw new Failure('unauthorized', 'The e-mail address or the password is wrong');
   }
 
-  /** The user, whose password it is: no other account of their address. @throws Failure as above */
+  /** This user if the password is theirs, never another account of their address. @throws Failure as above */
   async verifyOwn(userId: string, password: string, address: string): Promise<UserRecord> {
     const user = this.#users.find(userId);
     const stored = user?.passwordHash;
@@ -68,7 +68,7 @@ export class Accounts {
     this.#throttle.begin(foldEmail(email), { client: address });
   }
 
-  /** Counts as failed in the throttle unless a user comes of it. */
+  /** Counts as failed in the throttle unless it finds a user. */
   async #attempt<T extends { readonly user: UserRecord | undefined }>(
     email: string,
     source: AttemptSource,

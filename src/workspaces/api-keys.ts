@@ -26,7 +26,7 @@ import { KeyTokens, type KeyTokensOptions, unauthorized } from './key-tokens.ts'
 import { LastUses } from './delayed-write.ts';
 import { type WorkspaceNo, workspaceRange } from '../model/numbers.ts';
 
-/** Ours have about 330 characters; more is not worth a hash. */
+/** Ours have about 330 characters; a longer one is refused without a hash. */
 const tokenLengthMax = 2_048;
 /** Verified tokens kept in memory, about 600 bytes each. */
 const verifiedMax = 10_000;
@@ -115,7 +115,7 @@ export class ApiKeys {
     });
   }
 
-  /** The owner's key of a workspace that is about to be made; nothing is stored yet. */
+  /** Makes the owner's key of a new workspace, without storing it. */
   async prepareFirst({ no, id }: WorkspaceRecord, userId: string): Promise<MadeKey> {
     const { ids, clock } = this.#options;
     const record: ApiKeyRecord = {
@@ -135,8 +135,8 @@ export class ApiKeys {
   }
 
   /**
-   * Makes a key in place of another, which works for `overlapMs` more; both act for the caller. A key that
-   * was to expire is replaced by one with as long a life: as it was made, not as a rotation cut it short.
+   * Makes a key in place of another, which works for `overlapMs` more; both act for the caller. If the old
+   * key expires, the new one gets its original lifetime, even if a rotation has shortened that.
    * @throws Failure not_found (also revoked or expired), forbidden for a key above the actor's role
    */
   async rotate(
@@ -160,7 +160,7 @@ export class ApiKeys {
     });
     return await store.environment.transaction(() => {
       const found = this.#live(workspaceNo, keyId);
-      // Rotated or cut short meanwhile by another request: one of them has to see it.
+      // Another request has rotated or shortened it meanwhile: this one is refused.
       if (found.expiresAtMs !== oldEndMs) {
         throw new Failure('conflict', 'Cannot rotate the key: it was rotated just now');
       }
@@ -191,7 +191,7 @@ export class ApiKeys {
   }
 
   /**
-   * From the next request on the key is refused.
+   * Revokes the key from the next request on.
    * @throws Failure not_found, also the second time; forbidden for a key above the actor's role
    */
   async revoke(workspaceNo: WorkspaceNo, keyId: string, grantor: Role = 'owner'): Promise<void> {

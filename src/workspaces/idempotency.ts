@@ -4,8 +4,8 @@
  * The answer is written in the transaction of its effect (`ticket.keep`), so a crash leaves both or neither: a
  * repeated request has no second effect. Requests with the same key wait while the first one runs.
  *
- * An answer belongs to its sender, a signed-in user or an API key: it may contain a secret, so the same key and
- * body of another sender in the workspace is another request. Only final answers are stored: success, and refusals
+ * An answer belongs to its sender, a signed-in user or an API key, because it may contain a secret: the same key and body
+ * from another sender is another request. Only final answers are stored: success, and refusals
  * of the request itself. A temporary refusal (no permission, too many requests, no space) had no effect, and the
  * next try may succeed.
  *
@@ -90,7 +90,7 @@ export class Idempotency {
   }
 
   /**
-   * Does `work` once per workspace, sender and key; later calls get its answer.
+   * Runs `work` once per workspace, sender and key; later calls get its answer.
    * @throws Failure idempotency_conflict for another fingerprint under the key, and what `work` throws
    */
   async run(
@@ -169,7 +169,7 @@ export class Idempotency {
     return answer;
   }
 
-  /** With the fingerprint of the request where it is the same. */
+  /** The stored answer, if the request has the same fingerprint. */
   #find({ workspaceNo, name, fingerprint }: IdempotentRequest): StoredAnswer | undefined {
     const stored = this.#store.idempotency.get([workspaceNo, name]);
     if (stored === undefined || stored.expiresAtMs <= this.#clock.now()) return undefined;

@@ -1,11 +1,10 @@
 /**
  * Invites: an e-mail address, a role, and a token that makes its holder a member, once, within 7 days.
- * The token's SHA-256 is stored; looking it up compares hashes, which no one can choose.
+ * The store has the token's SHA-256: a lookup compares hashes, which an attacker cannot choose.
  *
  *   pending --accept--> accepted      pending --7 days--> expired      pending --delete--> nothing
  *
- * A pending invite is worth no more than its inviter: when they leave, or their role is lowered below what the
- * invite needs, it is deleted in the same transaction.
+ * A pending invite is deleted in the transaction in which its inviter leaves, or gets a role that is too low to send it.
  * A token that was only mailed proves the mailbox of the account that accepts with it;
  * one that the inviter has seen proves nothing (users.ts).
  *
@@ -136,7 +135,7 @@ export class Invites {
   }
 
   /**
-   * Ends the pending invites that a member may no longer have sent. Inside the transaction of the change.
+   * Ends the pending invites that a member could not send any more. Inside the transaction of the change.
    * @param role from now on; undefined = no member any more
    */
   withdrawOf(workspaceNo: WorkspaceNo, userId: string, role: Role | undefined): void {
@@ -197,7 +196,7 @@ export class Invites {
     });
   }
 
-  /** What the account was known by holds still. @throws Failure conflict */
+  /** The account still has the password and address that selected it. @throws Failure conflict */
   #assertUnchanged(known: UserRecord, workspaceNo: WorkspaceNo): void {
     const { users } = this.#options;
     const now = users.find(known.id);

@@ -14,7 +14,7 @@ import { QuotaWindows, type QuotaAnswer } from './window-count.ts';
 
 /** About 400 bytes each: 26 MB at most. */
 const bucketsMax = 65_536;
-/** Ten a second: more than a person clicks, and no plan's worth of automation. */
+/** Ten a second: more than a person clicks, too little for automation. */
 export const sessionLimits: PlanLimits = { perMinute: 600, perDay: undefined };
 
 export class MemoryQuota {

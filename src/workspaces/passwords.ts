@@ -19,7 +19,7 @@ const blockSize = 8;
 const parallelism = 3;
 const saltBytes = 16;
 const hashBytes = 32;
-/** A stored hash with a dearer setting than this is refused: it could stall the pool. */
+/** A stored hash that costs more is refused: it could stall the pool. */
 const costLog2Max = 20;
 /** Of passwords that people choose; the operator may set others. */
 export const passwordLengthMin = 8;
@@ -78,8 +78,8 @@ export class Passwords {
 }
 
 /**
- * Refuses what an attacker tries first. The list is the part of zxcvbn that costs nothing to ask: zxcvbn itself takes
- * up to 6 s for one password of 64 characters. It is loaded with the first password that is chosen.
+ * Refuses what an attacker tries first. Uses the list of zxcvbn alone, because zxcvbn itself takes up to 6 s for one
+ * password of 64 characters. The list is loaded when the first password is chosen.
  * @param path of the password in the request @param own names and addresses of the person
  * @throws Failure validation_failed
  */

@@ -29,7 +29,7 @@ export class Quota {
     this.#write = new DelayedWrite(writeDelayMs, async () => await this.#writeChanged());
   }
 
-  /** Counts a request when the limits allow it. */
+  /** Counts a request if the limits allow it. */
   take(workspaceNo: WorkspaceNo, limits: PlanLimits): QuotaAnswer {
     const answer = this.#of(workspaceNo).take(limits, this.#clock.now());
     if (answer.allowed) {

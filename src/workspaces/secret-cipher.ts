@@ -1,8 +1,8 @@
 /**
  * Encrypts secrets that are stored: answers that hold an API key or an invite's link, and the secrets of
  * webhook endpoints. AES-256-GCM under a key derived from the oldest signing secret, which rotation keeps:
- * the store alone, or a backup of it without `signing-keys.json`, gives none of them away. Each purpose has a
- * key of its own.
+ * the store alone, or a backup of it without `signing-keys.json`, gives none of them away. Each purpose
+ * has its own key.
  *
  *   "sealed." base64url( iv, 12 bytes | tag, 16 bytes | ciphertext )
  */
@@ -75,7 +75,7 @@ export class SecretCipher {
     }
   }
 
-  /** A digest that needs the secret: without it, guesses of the text cannot be checked. */
+  /** A digest under the secret: without the secret, nobody can check a guess of the text. */
   digest(text: string): string {
     return createHmac('sha256', this.#derived()).update(text).digest('base64url');
   }

@@ -19,7 +19,7 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** About 150 bytes each: 10 MB at most. */
 const entriesMax = 65_536;
-/** After so long without a failure an account or address starts afresh. */
+/** After so long without a failure, an account or address has no failures. */
 const memoryMs = 3_600_000;
 
 interface Limits {
@@ -42,9 +42,9 @@ interface Entry {
 
 /** One attempt: failed unless it says otherwise. */
 export interface Attempt {
-  /** By the owner of the address: earlier failures are forgiven. */
+  /** The owner of the address signed in: earlier failures are forgiven. */
   succeed(): void;
-  /** It does not count: the password was not checked, or is that of one of several accounts of the address. */
+  /** Does not count it: the password was not checked, or belongs to one of several accounts of the address. */
   withdraw(): void;
 }
 

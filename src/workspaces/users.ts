@@ -66,7 +66,7 @@ export class Users {
   readonly #ids: IdSource;
   readonly #clock: Clock;
   readonly #passwords: Passwords;
-  /** What an unknown user's password is compared with, so that both answers take the same time. */
+  /** The hash for unknown users, so that both answers take the same time. */
   #decoyHash: Promise<string> | undefined;
 
   constructor(store: Management, ids: IdSource, clock: Clock, passwords: Passwords) {
@@ -92,7 +92,7 @@ export class Users {
     });
   }
 
-  /** The record of a new user, its password hashed; nothing is stored yet. @throws Failure validation_failed */
+  /** Makes the record of a new user, with a hashed password, without storing it. @throws Failure validation_failed */
   async prepare(user: NewUser): Promise<UserRecord> {
     const { email, name, password } = user;
     assertPerson({ email, name });
@@ -231,7 +231,7 @@ export class Users {
     return undefined;
   }
 
-  /** The account of an address whose password it is; the same time passes without one. */
+  /** The account of an address with this password; takes as long if there is none. */
   async authenticate(email: string, password: string): Promise<UserRecord | undefined> {
     if (password.length > passwordLengthMax) return undefined;
     return (await this.identify(email, password)).user;
@@ -295,7 +295,7 @@ export class Users {
     people.unprovenEmails.remove([address, user.id]);
   }
 
-  /** Made at the first sign-in; when that fails, at the next. */
+  /** Made at the first sign-in, or at the next one if that fails. */
   async #decoy(): Promise<string> {
     this.#decoyHash ??= this.#passwords.hash('no such user');
     try {

@@ -17,7 +17,7 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 import { utcCalendar, type WeekStart } from '../model/zones/calendar.ts';
 import { noPages, type WorkspacePages } from '../model/routing/pages.ts';
 
-/** Each is small, but not free. */
+/** A workspace is small, but costs some memory. */
 const workspacesPerUserMax = 50;
 
 /** Numbers are given out once, and no workspace is deleted. */
@@ -154,7 +154,7 @@ export class Workspaces {
     });
   }
 
-  /** What it says on the pages of its codes. @throws Failure data_damaged */
+  /** The brand and texts on the pages of its codes. @throws Failure data_damaged */
   pagesOf(workspaceNo: WorkspaceNo): WorkspacePages {
     const stored = this.#options.store.pages.workspaces.get(workspaceNo);
     return stored === undefined ? noPages : { brand: stored.brand, texts: stored.texts };
@@ -162,7 +162,7 @@ export class Workspaces {
 
   /**
    * Changes its name, its time zone, its pages. A zone is counted in from the next UTC day on.
-   * @param changedPages gets the pages as they are; what it throws is thrown, and nothing is changed
+   * @param changedPages gets the present pages; if it throws, no change is made
    * @throws Failure not_found
    */
   async change(

@@ -1,5 +1,5 @@
 /**
- * `quietzone import FILE`: links of a file, of any length, as QR codes; whether or not a service runs.
+ * `quietzone import FILE`: imports the links of a file of any length as QR codes, whether or not a service runs.
  *
  *   file -> rows (source.ts) -> batches -> import.rows: one transaction for 100 codes and the import's position
  *
@@ -39,7 +39,7 @@ export interface ImportRequest {
 type Rows = InputOf<'import.rows'>['rows'];
 
 interface Run {
-  /** What is done of the file, in this run and earlier ones. */
+  /** The rows done in this run and earlier ones. */
   record: ImportRecord;
   batch(rows: Rows): Promise<void>;
   finish(): Promise<void>;
@@ -148,7 +148,7 @@ function sendable(
 }
 
 /**
- * One line for a row that failed, lost something, or became several codes.
+ * One line for a row that failed, lost data or became several codes.
  * @param reasons of each code; none for a row that is left out
  */
 function reportRow(
@@ -221,7 +221,7 @@ async function openFileRun(ask: Ask, request: ImportRequest, source: ImportSourc
   return run;
 }
 
-/** For a leader that does not answer. It stores a batch with its record: the next run finds how far this one came. */
+/** For a leader that does not answer. A batch commits with its record, so the next run resumes where this one stopped. */
 function orResume(error: unknown): never {
   if (!(error instanceof Failure) || error.code !== 'outcome_unknown') throw error;
   throw new Failure(

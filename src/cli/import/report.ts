@@ -1,5 +1,5 @@
 /**
- * What an import prints: the rows that failed or lost something, and the sums.
+ * Prints the result of an import: the rows that failed or lost data, and the sums.
  *
  * The errors file is CSV: row, line, slug, target, code, message. It belongs to one import. A resumed run first removes the lines
  * of the rows that it reports again.
@@ -63,7 +63,7 @@ export class FailureReport {
     else if (length === shownMax) this.#notes.push('… and more rows of several codes');
   }
 
-  /** What this run has seen fail, and which rows became several codes; for people. */
+  /** The failed rows of this run, and those that became several codes, for people. */
   get text(): string {
     const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
     const sums = [...this.#counts].map(([code, count]) => `  ${count} × ${code}`);

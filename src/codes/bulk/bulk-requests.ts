@@ -1,14 +1,14 @@
 /**
- * Many codes by one request: created in small transactions, and once however often the request is sent.
+ * Creates many codes for one request, in small transactions. A repeated request creates each code once.
  *
  *   rows 0–49    one transaction: codes, their events, the answer's lines, "50 rows are done"
  *   rows 50–99   one transaction …                    other requests are handled in between
  *
  * Under an Idempotency-Key the lines of the answer commit with the codes that they describe. A request that was cut off
- * (kill -9, full disk) continues after its stored lines when it is sent again. Without a key nothing is stored.
+ * (kill -9, full disk) continues after its stored lines when it is sent again. A request without a key stores no lines.
  *
- * Batches are small because a transaction holds the thread: 50 rows take about 8 ms. Stored lines take some 700 bytes a
- * row for a day, about what the codes themselves take.
+ * Batches are small because a transaction holds the thread: 50 rows take about 8 ms. For a day, stored lines take about
+ * 700 bytes a row, as much as the codes themselves.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
@@ -21,7 +21,7 @@ import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Rows a transaction; see above. */
 const batchRows = 50;
-/** Longer than the day that the answer itself is stored, by the duration of the longest request. */
+/** A day, as long as the answer itself is stored, plus the time of the longest request. */
 const retentionMs = 25 * 3_600_000;
 /** Requests whose lines are removed at a time: a few thousand keys at most. */
 const expiredMax = 10;
@@ -36,7 +36,7 @@ export interface Creator {
 
 /** Both run inside the transaction of a batch. */
 export interface BatchHooks {
-  /** May throw: nothing is written then. */
+  /** May throw; then the batch writes nothing. */
   readonly beforeWrites?: () => void;
   /** @param outcomes in the order of the drafts. Must not throw. */
   readonly afterWrites?: (outcomes: readonly CreateOutcome[]) => void;
@@ -48,7 +48,7 @@ export interface BulkRequest {
   readonly draftOf: (index: number) => CodeDraft | Failure;
   /** A row's line of the answer. */
   readonly lineOf: (index: number, outcome: CreateOutcome) => string;
-  /** Names the sender and its Idempotency-Key; undefined = nothing is stored. */
+  /** Names the sender and its Idempotency-Key; undefined = no lines are stored. */
   readonly idempotency: { readonly name: string; readonly fingerprint: string } | undefined;
 }
 
@@ -75,7 +75,7 @@ export class BulkRequests {
   /**
    * Creates the codes that the request has not created yet.
    * @throws Failure idempotency_conflict for another body under the key; storage_full if not even the first rows fit:
-   *   nothing is created then
+   *   then no code is created
    */
   async run(actor: Actor, request: BulkRequest): Promise<BulkResult> {
     const { rows, idempotency, lineOf } = request;

@@ -1,10 +1,10 @@
 /**
  * The import of a file of any length: rows in batches. The transaction of a batch also writes a record: how many rows are done,
- * and why the last ones failed. A run that dies resumes after them when the same file is given again; a complete file is not
- * imported again.
+ * and why the last ones failed. The same file resumes after them if a run dies, and does nothing once it
+ * is complete.
  *
- * The record belongs to the content of the file and the options that decide its meaning, not to its name. Two runs of one file
- * at a time cannot both write: a batch continues the record or is refused.
+ * The record belongs to the content of the file and to the options that decide its meaning, not to its name. If two runs import
+ * one file, only one can write: a batch that does not continue the record is refused.
  */
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
@@ -47,7 +47,7 @@ export function recordAfter(
   return { ...before, rows: before.rows + rows.length, created, partial, skipped, reasons };
 }
 
-/** Why a code was not made: the first fault; of a slug that is taken in another case, also who has it. */
+/** Why a code was not made: the first fault, and who has a slug that is taken in another case. */
 export function reasonOf(
   failure: Failure,
   slug: string | undefined,
@@ -79,7 +79,7 @@ export class CodeImports {
     this.#creator = creator;
   }
 
-  /** What is done of the file, in all runs. @param fingerprint of the file and its options */
+  /** How far all runs have imported the file. @param fingerprint of the file and its options */
   record({ workspaceNo }: Actor, fingerprint: string): ImportRecord {
     const stored = this.#store.bulk.imports.get([workspaceNo, fingerprint]);
     return stored ?? { ...noRows, startedAtMs: this.#clock.now() };

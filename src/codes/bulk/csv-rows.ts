@@ -3,7 +3,7 @@
  * its cells by column. A byte order mark is passed over; the separator is a comma, or the semicolon or
  * tab that the header has instead (spreadsheets of many countries write those).
  *
- * A row that is too long, has too many cells or is not UTF-8 is reported and stops no other; a quote that
+ * A row that is too long, has too many cells or is not UTF-8 is reported and does not stop the others; a quote that
  * is never closed makes the table unreadable from there on.
  */
 import { Readable } from 'node:stream';
@@ -12,7 +12,7 @@ import { Failure } from '../../model/failure.ts';
 
 /** A row longer than this is refused. */
 const rowCharactersMax = 65_536;
-/** Beyond this it is taken for a quote that is never closed: bounds memory. */
+/** A longer row is treated as a quote that is never closed: bounds memory. */
 const recordBytesMax = 2_097_152;
 /** A decoder replaces bytes that are not UTF-8 by it. */
 const replacement = '\uFFFD';

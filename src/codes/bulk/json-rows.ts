@@ -4,8 +4,8 @@
  *   [ {…} , {…} , {…} ]        one pass that knows strings and depth, nothing else; what is inside an
  *   {…}\n{…}\n{…}\n            element is for the JSON parser, so a broken row breaks no other
  *
- * Memory is one row of at most `rowBytesMax`; the bytes of a longer one are thrown away, and the row is
- * reported. A fault of the list itself (no list, no end, something after it) ends the reading.
+ * Memory holds one row of at most `rowBytesMax`; a longer row is reported and its bytes are dropped. A fault of
+ * the list itself (no list, no end, something after it) ends the reading.
  */
 import { Failure } from '../../model/failure.ts';
 

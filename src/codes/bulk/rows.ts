@@ -2,8 +2,8 @@
  * The rows of a bulk body in any format: JSON list, NDJSON or CSV. Each row becomes the value that a single create would
  * have as its body, so one schema checks both.
  *
- * All rows are read before the first is made: a body that breaks off, is not a list or has too many rows makes
- * nothing. A row that cannot be read is a Failure in its place and stops no other.
+ * All rows are read before the first code is made: a body that breaks off, is not a list or has too many rows makes
+ * none. An unreadable row becomes a Failure in its place and does not stop the others.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { CsvRow } from './csv-rows.ts';

@@ -8,7 +8,7 @@ const noLimit = -1;
 export interface ScansLeft {
   /** What the link is put into the table with. */
   readonly scansLeft: number;
-  /** To be added when it is there: what it is below zero, or the difference to the limit before. */
+  /** Scans to add once the link is there: those below zero, or the difference to the previous limit. */
   readonly more: number;
 }
 
@@ -39,12 +39,12 @@ export class CountedLimits {
     this.#closed.delete(codeNo);
   }
 
-  /** Its link has nothing left; the next change of it begins at what is counted. */
+  /** The link has no scans left; the next change of its limit begins at the counted scans. */
   close(codeNo: CodeNo): void {
     this.#closed.add(codeNo);
   }
 
-  /** Whether all that is counted has reached the limit, and the code was not closed before. */
+  /** Whether the counted scans have reached the limit of a code that is not closed yet. */
   isToClose(codeNo: CodeNo): boolean {
     const limit = this.#limits.get(codeNo);
     if (limit === undefined || this.#closed.has(codeNo)) return false;

@@ -1,9 +1,9 @@
 /**
- * From the stored links to the link table: all of them at start, and each one when its change is committed.
- * Publishing reads the newest committed link, so publishing in any order ends with the newest.
+ * Brings stored links into the link table: all at start, and each one after its change is committed. Publishing reads the
+ * newest committed link, so any order of publishing ends with the newest.
  *
- * A damaged block is rebuilt from its codes' records (store/management/link-repair.ts). A link of which nothing can be
- * read, or whose limit cannot be counted down because its scans cannot be read, is in the table as damaged: refused.
+ * A damaged block is rebuilt from its codes' records (store/management/link-repair.ts). If a link
+ * cannot be read, or its limit has no readable scans to count down from, the table has it as damaged: it is refused.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
@@ -83,7 +83,7 @@ export class LinkLoader {
     return count;
   }
 
-  /** The block as the store has it; one that is damaged is made again, in the store too as soon as it takes writes. */
+  /** The block of the store. A damaged block is rebuilt, in the store as soon as that takes writes. */
   #block(blockNo: number): Uint8Array | undefined {
     const { links, environment } = this.#store;
     return links.get(blockNo, () => {
@@ -194,8 +194,8 @@ export class LinkLoader {
   }
 
   /**
-   * Tries the pending links again, and those that are damaged, for what is damaged of the newest scans is counted soon;
-   * a batch at most. Called by every publish and every 30 s.
+   * Tries one batch of pending and damaged links again: the newest scans of a damaged one may be readable
+   * once counted. Called by every publish and every 30 s.
    */
   publishPending(): void {
     const batch: CodeNo[] = [];
@@ -278,7 +278,7 @@ export class LinkLoader {
   }
 }
 
-/** Fills the table, and says so in the log. */
+/** Fills the table and logs it. */
 export function loadLinks(
   loader: LinkLoader,
   { log, clock }: { readonly log: Logger; readonly clock: Pick<Clock, 'monotonicMs'> },

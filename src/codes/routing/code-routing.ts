@@ -1,6 +1,5 @@
 /**
- * The routes of codes that are created or changed: checked together with the code's other fields, and made into what its
- * record keeps.
+ * Checks the routes of a new or changed code together with its other fields, and makes what its record stores.
  */
 import { randomFillSync } from 'node:crypto';
 import { type Fault, readOr } from '../../model/failure.ts';
@@ -39,8 +38,8 @@ export class CodeRouting {
   }
 
   /**
-   * A campaign whose new name makes an address too long keeps the old one in this code: a change of something else is not
-   * refused because the campaign was renamed.
+   * If the new name of a campaign makes an address too long, this code keeps the old name: a change of another field is
+   * not refused because somebody renamed the campaign.
    *
    * @param before what the code has so far: its own targets are not checked again
    */

@@ -1,6 +1,6 @@
 /**
  * Rules that can never win, because an earlier one holds whenever they do: each condition of the earlier one follows from
- * one of theirs. Found by comparing values, so what it finds is certain, and what it misses is only not warned of.
+ * one of theirs. Compares values: every rule that it finds is certain, and it may miss some.
  */
 import type { Fault } from '../../model/failure.ts';
 import type {
@@ -51,7 +51,7 @@ function isInTime(later: TimeWindow | undefined, earlier: TimeWindow | undefined
   const inner = hoursOf(later);
   const outer = hoursOf(earlier);
   const isSame = inner.from === outer.from && inner.to === outer.to;
-  // A window over midnight reaches into days that are not its own: only the same hours are compared.
+  // A window over midnight reaches into the next day: only equal hours are compared.
   const isInside =
     inner.from < inner.to &&
     outer.from < outer.to &&

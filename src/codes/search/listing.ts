@@ -6,7 +6,7 @@
  *   a search, a status  the same, and read each record: 5 µs a code, 0.5 s for 100,000
  *
  * A walk runs in slices of 1 to 2 ms. Totals are cached until the workspace's codes change. A cursor is the position of
- * the last item: the next page costs the same at any depth.
+ * the last item, so a deep page costs no more than the first.
  *
  * A code with a damaged record is left out and counted as `unreadable`: those of the page, and all that a search could not
  * read. A total by terms includes them, because the index has them.
@@ -118,7 +118,7 @@ export class CodeListing {
   readonly #options: ListingOptions;
   readonly #store: Management;
   readonly #totals = new LRUCache<string, KnownTotal>({ max: totalsMax });
-  /** One walk at a time, so that together they take no more of the thread than one does. */
+  /** One walk at a time, so that many take no more of the thread than one. */
   readonly #walkLock = pLimit(1);
 
   constructor(options: ListingOptions) {
@@ -207,7 +207,7 @@ export class CodeListing {
   }
 
   async #walkedPage(plan: Plan, from: ListPosition, skip: number, limit: number): Promise<Found> {
-    // Reads the newest commit: what is known may be outdated.
+    // Reads the newest commit: the cached total may be outdated.
     this.#store.environment.refresh();
     const known = this.#known(plan);
     // Read before the walk: codes that change meanwhile make another version.

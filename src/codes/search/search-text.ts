@@ -3,8 +3,8 @@
  *
  *   id NUL target NUL name NUL short code NUL external id      folded (model/fold.ts)
  *
- * NUL parts the fields and is in no word of a search, so nothing is found across two of them. Being neither a letter
- * nor a mark, it lets all fields be folded at once.
+ * NUL separates the fields. No word of a search contains it, so no match spans two fields. It is neither a letter nor a
+ * mark, so all fields are folded at once.
  */
 import { foldText } from '../../model/fold.ts';
 import { type PackedCode, packedField } from '../../store/management/code-codec.ts';

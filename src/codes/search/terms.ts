@@ -115,7 +115,7 @@ export function termCount(
   return [...store.codeTerms.keys({ ...range, limit })].length;
 }
 
-/** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */
+/** Counts the changes of a workspace's codes: a total holds for one version. */
 export function listVersion(store: Management, workspaceNo: WorkspaceNo): number {
   return store.listVersions.get(workspaceNo, () => versionAfterDamage) ?? 0;
 }

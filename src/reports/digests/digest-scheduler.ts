@@ -17,7 +17,7 @@ import type { ClaimedDigest, Digests, DueDigest } from './digests.ts';
 import type { DigestNumbers, FoundNumbers } from './digest-numbers.ts';
 
 const tickMs = 60_000;
-/** Looked up in one tick: those that fail stay due, and hold up no others. */
+/** Digests of one tick. Those that fail stay due and do not delay others. */
 const dueMax = 10_000;
 /** Workspaces whose analytics are cached within a tick. */
 const cachedMax = 100;

@@ -58,7 +58,7 @@ export class Digests {
     this.#options = options;
   }
 
-  /** Undefined = none are wanted. */
+  /** Undefined = the member wants no digest. */
   find({ userId, workspaceNo }: DigestKey): DigestRecord | undefined {
     const { store } = this.#options;
     const record = store.reports.digests.get([userId, workspaceNo]);
@@ -105,7 +105,7 @@ export class Digests {
     return true;
   }
 
-  /** When the next one is sent; undefined = none are wanted. */
+  /** When the next one is sent; undefined = the member wants no digest. */
   nextAtMs(key: DigestKey): number | undefined {
     if (this.find(key) === undefined) return undefined;
     return this.#options.store.reports.digestsDue.at(key.userId, key.workspaceNo);
@@ -133,8 +133,8 @@ export class Digests {
 
   /**
    * Takes a digest that is due: its period counts as sent from here on.
-   * @returns undefined when nothing is to be sent: it was taken, changed or turned off meanwhile, the period was sent
-   * before, the member has left, or has no mailbox that is proven
+   * @returns undefined to send no mail: the digest was taken, changed or turned off meanwhile, its period was sent before,
+   * or the member has left or has no proven mailbox
    */
   async claim(digest: DueDigest): Promise<ClaimedDigest | undefined> {
     const { store, clock, tokens, weeksOf } = this.#options;
@@ -160,7 +160,7 @@ export class Digests {
         digest,
         {
           ...rest,
-          // The same, unless the signing keys changed: then links of older mails end.
+          // It differs only if the signing keys changed: then links of older mails end.
           tokenHash: hash,
           doneThroughDay: Math.max(record.doneThroughDay, throughDay),
         },

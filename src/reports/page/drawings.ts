@@ -69,7 +69,7 @@ function hatchedBar(x: number, tall: number): string {
   return `<path class="hatch" d="M${x} ${height}v${-tall}h${barWidth}v${tall}z${lines.join('')}"/>`;
 }
 
-/** A number at most a fifth above, or the same, whose half is whole. */
+/** The top of the axis: a round number with a whole half, at most a fifth above `most`. */
 function roundUp(most: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(most, 1)));
   const step = Math.max(2, power / 5);

@@ -1,4 +1,4 @@
-/** The rules of one imported link while they are collected: their labels, their bounds, and what is wrong with them. */
+/** Collects the rules of one imported link: their labels, their bounds and their faults. */
 import type { Fault } from '../../../model/failure.ts';
 import {
   freeLabel,

@@ -1,7 +1,7 @@
 /**
- * Shlink's redirect rules as a code's. Of both the first whose conditions all hold wins; Shlink has one value a
- * condition and may have several conditions of one kind, which all must hold, while a code has a list of values of
- * which any does:
+ * Turns Shlink's redirect rules into those of a code. In both, the first rule whose conditions all hold wins. A condition
+ * of Shlink has one value, and several of one kind must all hold; a condition of a code has a list of values, one of
+ * which must hold:
  *
  *   device                    os: Shlink goes by the platform, tablets are `mobile`, so `device` would be another thing
  *   browser                   browser
@@ -42,7 +42,7 @@ const browsers = new Map<string, BrowserName>([
   ['opera', 'Opera'],
 ]);
 
-/** One condition: what it is about, and what it says; or why a code cannot say it. */
+/** One condition: its kind and its value, or why a code cannot have it. */
 type Condition =
   | { readonly words: readonly string[]; readonly says: RouteConditions }
   | { readonly code: string; readonly message: string };

@@ -1,7 +1,7 @@
 /**
  * Shlink: links as `GET /short-urls` of its API has them, the CSV of its web client, or the columns of
  * `short-url:list`. Only the first says when a link begins and ends, and whether it has redirect rules; the rules
- * themselves come from a call of their own for each link, and are expected within the link (guide: bulk.md).
+ * themselves come from one more call for each link, and are expected within the link (guide: bulk.md).
  *
  *   meta              validSince -> startsAt, validUntil -> expiresAt, maxVisits -> scanLimit
  *   forwardQuery      passQuery, if the export has it
