@@ -94,7 +94,7 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
   checkout_required: {
     status: 409,
     title: 'Checkout required',
-    meaning: 'Higher limits or a higher price wait for the operator: start a checkout for them.',
+    meaning: 'Higher limits or a higher price need the operator: start a checkout for them.',
   },
   billing_disabled: {
     status: 409,

@@ -185,7 +185,7 @@ export class Billing {
         throw new Failure('conflict', `Cannot confirm the checkout: ${why}`);
       }
       if (workspaceNo !== undefined && this.confirmedBy !== 'owner') {
-        const why = 'here only the operator does, by `quietzone billing confirm`';
+        const why = 'only the operator can, with `quietzone billing confirm`';
         throw new Failure('forbidden', `Cannot confirm the checkout: ${why}`);
       }
       assertOpen(checkout);
@@ -298,7 +298,7 @@ export class Billing {
   /** @throws Failure billing_disabled */
   #assertSold(): void {
     if (this.confirmedBy !== undefined) return;
-    const why = 'nothing is sold on this installation, its operator sets the plan';
+    const why = 'this installation sells no plans, its operator sets them';
     throw new Failure('billing_disabled', `Cannot change the subscription: ${why}`);
   }
 
@@ -332,8 +332,8 @@ export class Billing {
     if (!isMore && isSameCurrency && terms.price.amount <= price.amount) return;
     const why =
       this.confirmedBy === 'operator'
-        ? 'higher limits or a higher price wait for the operator, expected a checkout for them'
-        : 'it was settled by hand and Stripe takes payments now, expected it to be canceled first';
+        ? 'the operator must confirm higher limits or a higher price, expected a checkout'
+        : 'people settled it by hand and Stripe takes payments now, cancel it first';
     throw new Failure('checkout_required', `Cannot change the subscription: ${why}`);
   }
 

@@ -306,7 +306,7 @@ export class Campaigns {
       faults.push(...this.#options.codes.memberships.listFaults(campaignNo, members));
     }
     if (faults.length === 0) return members;
-    throw new Failure('validation_failed', 'The campaign cannot be as asked', { faults });
+    throw new Failure('validation_failed', 'The campaign has invalid fields', { faults });
   }
 
   #codesOf(actor: Actor, qrCodeIds: readonly string[], faults: Fault[]): QrCodeRecord[] {
@@ -329,7 +329,7 @@ export class Campaigns {
 const ended = (what: string): Failure =>
   new Failure(
     'conflict',
-    `The campaign has ended, its ${what} cannot be changed; expected one that has not`,
+    `Cannot change the ${what}: the campaign has ended, expected one that has not`,
   );
 
 function listOf(workspaceNo: WorkspaceNo) {

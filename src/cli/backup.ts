@@ -62,7 +62,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     );
   program
     .command('verify')
-    .description('read all data and say what is damaged, also while a service runs')
+    .description('read all data and report damage, also while a service runs')
     .option('--json', 'print JSON for scripts')
     .option(...configOption)
     .action((options: VerifyOptions) =>

@@ -133,7 +133,7 @@ function ownFiles(): DoctorFinding[] {
   const isTemporary = [tmpdir(), '/dev/shm'].some((path) => runtimeFolder.startsWith(`${path}/`));
   const found = good(`the program's own files are whole, in ${runtimeFolder}`);
   if (!isTemporary) return [found];
-  const text = `the program's own files lie in ${runtimeFolder}, which others may empty while it runs: name a folder that stays with QZ_RUNTIME_DIR, or \`quietzone unpack\` as root`;
+  const text = `the program's own files lie in ${runtimeFolder}, which other programs may empty while it runs: set QZ_RUNTIME_DIR to a lasting folder, or run \`quietzone unpack\` as root`;
   return [found, warn(text)];
 }
 

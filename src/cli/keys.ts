@@ -47,7 +47,7 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
     );
   keys
     .command('rotate-signing')
-    .description('sign new keys with a new secret; keys that exist stay valid')
+    .description('sign new keys with a new secret; existing keys stay valid')
     .option(...configOption)
     .action((options: CommonOptions) =>
       administer(context, options, async (ask) => {
@@ -61,8 +61,8 @@ function rotationText({ kid, away }: RotationResult): string {
   const late =
     away === undefined || away.length === 0
       ? ''
-      : `. Not connected now: ${away.join(', ')}; it has the key before it can lead, also after a start`;
-  return `New API keys are signed with ${kid} from now on${on}; those that exist stay valid${late}`;
+      : `. Not connected now: ${away.join(', ')}; a core gets the key before it can lead`;
+  return `New API keys are signed with ${kid} from now on${on}; existing keys stay valid${late}`;
 }
 
 async function createKey(

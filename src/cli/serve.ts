@@ -101,7 +101,7 @@ async function greet(
     const reason = messageOf(error);
     log.warn(
       { reason },
-      'nobody could see the first sign-in and key on standard output: the next start shows them',
+      'standard output did not take the first sign-in and key: the next start shows them',
     );
   }
 }

@@ -259,7 +259,7 @@ export class CodeCreation {
     const { shortCodes } = this.#options.store;
     if (slug !== undefined) {
       if (!shortCodes.has(foldShortCode(slug))) return slug;
-      const message = 'This slug is in use, or was, and short codes are never given out again';
+      const message = 'This slug is or was in use, and a short code is never used again';
       throw taken('slug', 'slug_taken', message);
     }
     if (!shortCodes.has(wanted)) return wanted;

@@ -92,7 +92,7 @@ export class Emails {
     const words: Words = {
       ...alertWords(incident, what),
       action: 'Open it in Quietzone',
-      end: `You get this because you, or a member of the workspace “${workspaceName}”, asked for it. Settings, Alerts ends it.`,
+      end: `You get this because you, or a member of the workspace “${workspaceName}”, asked for it. Turn it off under Settings, Alerts.`,
     };
     return this.#mailer.send({ to, ...email(words, url) });
   }

@@ -240,7 +240,7 @@ export class Watches {
       add(`mailTo.${at}`, 'unknown_member', 'There is no member with this id');
     }
     if (faults.length === 0) return;
-    throw new Failure('validation_failed', 'The watch cannot be as asked', { faults });
+    throw new Failure('validation_failed', 'The watch has invalid fields', { faults });
   }
 }
 

@@ -77,7 +77,7 @@ export class Members {
   #roleOf(actor: Acting): Role {
     const membership = this.#store.memberships.get([actor.workspaceNo, actor.userId]);
     if (membership === undefined) {
-      throw new Failure('forbidden', 'You are no member of the workspace any more');
+      throw new Failure('forbidden', 'You are not a member of the workspace any more');
     }
     return lesserRole(actor.role, membership.role);
   }

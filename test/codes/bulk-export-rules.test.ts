@@ -197,7 +197,7 @@ describe('Shlink', () => {
       {
         path: 'redirectRules',
         code: 'rules_missing',
-        message: expect.stringContaining('does not bring them along'),
+        message: expect.stringContaining('does not include them'),
       },
     ]);
     expect(intern).toEqual([

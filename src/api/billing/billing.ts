@@ -82,11 +82,11 @@ const planList = z
       )
       .meta({ description: 'Every plan, the smallest first' }),
     provider: z.enum([...billingProviders, 'none']).meta({
-      description: '`none`: nothing is sold on this installation, its operator sets the plans',
+      description: '`none`: this installation sells no plans, its operator sets them',
       example: 'manual',
     }),
     confirmedBy: confirmedBy.nullable().meta({
-      description: 'What completes a checkout here; null where nothing is sold',
+      description: 'Who completes a checkout here; null if this installation sells no plans',
       example: 'owner',
     }),
   })

@@ -91,7 +91,7 @@ function addStoppedCommands(cluster: Command, context: CommandContext): void {
     .description(
       'set the data of a stopped core aside: its next start copies the data of another core',
     )
-    .option('--discard-scans', 'also where only this machine has some of its scans')
+    .option('--discard-scans', 'even if only this machine has some of its scans')
     .addOption(roleOption())
     .option(...configOption)
     .action(async (options: JoinOptions) => {

@@ -38,7 +38,7 @@ export async function joinText(
   assertCore(config, 'join');
   const aside = await join({ config, say, scans });
   return [
-    `The data of this core is in ${aside}; delete it when the core has joined and nothing of it is missed.`,
+    `The data of this core is in ${aside}; delete it once the core has joined and you miss no data.`,
     `Start it: it copies the data of another core, which must run: \`quietzone serve --role ${config.cluster.role}\``,
   ].join('\n');
 }

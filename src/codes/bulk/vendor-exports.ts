@@ -64,10 +64,10 @@ export function missingFromTable(
 ): string | undefined {
   const known = new Set(names.map(comparedName));
   if (format === 'dub' && !known.has('geo')) {
-    return 'The CSV of Dub does not say what rules, expiry and passwords its links have; the JSON of its API does';
+    return 'The CSV of Dub leaves out rules, expiry and passwords of links; the JSON of its API has them';
   }
   if (format === 'shlink' && !known.has('meta')) {
-    return 'The CSV of Shlink does not say what rules, dates and visit limits its links have; the JSON of its API does';
+    return 'The CSV of Shlink leaves out rules, dates and visit limits of links; the JSON of its API has them';
   }
   return undefined;
 }

@@ -113,7 +113,7 @@ function labelFaults(routes: ReadRoutes): Fault[] {
   return labels.flatMap(({ path, label }) => {
     if (label === undefined) return [];
     if (reservedLabels.has(label)) {
-      return [fault(path, 'reserved', 'Analytics has this label for its own; choose another')];
+      return [fault(path, 'reserved', 'Analytics reserves this label; choose another')];
     }
     const first = firstPaths.get(label);
     if (first !== undefined) return [fault(path, 'duplicate', `This label is at ${first} already`)];

@@ -17,7 +17,7 @@ export function unreachableRules(rules: readonly RouteRule[]): Fault[] {
   return rules.flatMap(({ if: conditions }, at) => {
     const first = rules.slice(0, at).find((earlier) => follows(conditions, earlier.if));
     if (first === undefined) return [];
-    const message = `It never wins: rule ${first.label} before it holds whenever this one does`;
+    const message = `It never wins: rule ${first.label} is earlier and holds whenever it does`;
     return [fault(`rules.${at}`, 'unreachable', message)];
   });
 }

@@ -82,7 +82,7 @@ async function run(
   if (others.length > 0 && !options.isMostAdvanced) {
     throw new NodeError(
       `Cannot reseed from ${node} yet: it has ${extent}. Compare it with ${others.join(', ')} (\`quietzone cluster status\` on each). ` +
-        'If none has a higher epoch, or in it a higher position, run `quietzone cluster reseed --most-advanced`. If one has, run it there',
+        'If none has a higher epoch, or a higher position in the same one, run `quietzone cluster reseed --most-advanced`. If one has, run it there',
     );
   }
   options.say(`${node} has ${extent}`);

@@ -56,8 +56,8 @@ export function shlinkRules(row: VendorRow): RuleList['found'] {
   }
   const isWithout = written === undefined || written.length === 0;
   if (isWithout && isTrue(row.get('hasredirectrules'))) {
-    const message = 'The link has redirect rules, but this file does not bring them along';
-    rules.refuse(name, 'rules_missing', `${message}; the guide to imports says how to add them`);
+    const message = 'The link has redirect rules, but this file does not include them';
+    rules.refuse(name, 'rules_missing', `${message}; see the guide to imports`);
   }
   const ordered = [...(written ?? []).entries()].toSorted(
     ([, one], [, other]) => priorityOf(one) - priorityOf(other),
