@@ -1,6 +1,6 @@
 /**
- * The campaign scheduler: once a second it looks for campaigns whose end has passed, waits until every
- * scan that was answered before the end is counted, and ends them.
+ * Ends campaigns: once a second, finds those whose end has passed, and ends them when every scan that was answered
+ * before is counted.
  *
  *   due for 2 s -> mark where the journals end -> counted past the mark, or a minute -> Campaigns.end
  *
@@ -100,7 +100,7 @@ export class CampaignScheduler {
     return ended;
   }
 
-  /** What is in the journals for the last end of them all is there for each. */
+  /** The mark of the latest end in a batch holds for all of them. */
   #nextBatch(): Batch | undefined {
     const { campaigns, counting, clock } = this.#options;
     const due = campaigns.due(clock.now() - settleMs, batchMax);

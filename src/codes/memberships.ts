@@ -24,8 +24,8 @@ import { indexCampaign, termCount } from './search/terms.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /**
- * Rows of a campaign at most, deleted codes among them: what deleting it removes in one transaction, and
- * what its end adds up.
+ * Most rows of a campaign, with deleted codes: its deletion removes them in one transaction, and its end sums
+ * them.
  */
 const rowsMax = 2 * campaignCodesMax;
 
@@ -195,7 +195,7 @@ export class Memberships {
     for (const [, campaignNo] of keys) this.#leave(campaignNo, codeNo);
   }
 
-  /** A deleted campaign lets all go. Inside the transaction of its deletion. */
+  /** A deleted campaign releases its codes. Inside the transaction of its deletion. */
   removeCampaign(campaign: CampaignRecord): void {
     const left: Array<{ no: CodeNo; createdAtMs: number }> = [];
     for (const { key, value } of this.#rows(campaign.no)) {

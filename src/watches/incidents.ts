@@ -34,7 +34,7 @@ export interface IncidentsOptions {
   readonly publicUrl: string;
 }
 
-/** What a transaction has reported: its mails are sent once it is committed. */
+/** The reports of a transaction: their mails are sent after its commit. */
 export type Reported = Array<{
   readonly watch: WatchRecord;
   readonly incident: IncidentRecord;
@@ -75,7 +75,7 @@ export class Incidents {
   }
 
   /**
-   * Inside a transaction; nothing where it has ended already.
+   * Inside a transaction. An incident that has ended stays as it is.
    * @param status the target's answer @param reported gets a recovery
    */
   end(
@@ -169,10 +169,10 @@ export class Incidents {
   }
 }
 
-/** Behind every id. */
+/** Sorts after every id. */
 const lastId = 'inc_zzzzzzzzzzzzzzzzzzzzz';
 
-/** What webhooks are sent of an incident. */
+/** The data of an incident's event. */
 function eventDataOf(incident: IncidentRecord, what: 'begun' | 'ended'): EventData {
   const { id, watchId, subject, name, sinceMs, kind, hours, expected, seen } = incident;
   const of = {

@@ -133,7 +133,7 @@ export class TargetRounds {
     await this.settled();
   }
 
-  /** Resolves when what was started has ended. */
+  /** Resolves when all started requests have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#running);
   }

@@ -56,7 +56,7 @@ export class LastUses {
     });
   }
 
-  /** Undefined when it is not newer than what is stored. */
+  /** Undefined if the stored time is the newest. */
   get(name: string): number | undefined {
     return this.#times.get(name);
   }
