@@ -112,7 +112,7 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       const walk: Walk = { step, filter, from };
       if (format === 'json') {
         const { data, next } = await readPage(walk, asked.limit);
-        const nextCursor = positions.write(next && cursorOf(next, data, options));
+        const nextCursor = positions.write(next && cursorOf(next, options));
         return jsonResult(200, { data, nextCursor, limit: asked.limit });
       }
       return {
@@ -219,13 +219,11 @@ async function* textPieces(
   }
 }
 
-/** `<block>.<done>.<left>`, in a cluster with `@<store>@<time>`: whose blocks these are, and of the last scan. */
-function cursorOf(
-  { sequence, done, left }: RawScanCursor,
-  page: readonly RawScan[],
-  { scanStore }: RawScansOptions,
-): string {
-  const of = scanStore === undefined ? '' : `@${scanStore}@${page.at(-1)?.scannedAt ?? ''}`;
+/** `<block>.<done>.<left>`, in a cluster with `@<store>@<time>`: whose blocks these are, and the time of this one. */
+function cursorOf(next: RawScanCursor, { scans, scanStore, clock }: RawScansOptions): string {
+  const { sequence, done, left } = next;
+  const timeMs = (): number => scans.events.timeOf(next, clock.now());
+  const of = scanStore === undefined ? '' : `@${scanStore}@${timeMs()}`;
   return formatCursor(sequence, done, left) + of;
 }
 
@@ -235,8 +233,8 @@ function ownCursor(
   filter: RawScanFilter,
   cursor: string,
 ): RawScanCursor | undefined {
-  const [numbers = '', store, scannedAt = ''] = cursor.split('@');
+  const [numbers = '', store, timeMs] = cursor.split('@');
   const [sequence = 0, done = 0, left = 0] = parseCursor(numbers, 3);
   if (store === undefined || store === scanStore) return { sequence, done, left };
-  return scans.raw.begin(filter, scannedAt === '' ? undefined : Date.parse(scannedAt));
+  return scans.raw.begin(filter, Number(timeMs));
 }

@@ -8,7 +8,6 @@
  * encrypt it takes about 10 µs. Within a chunk, events of the outbox come before scans.
  */
 import type { EventKind } from '../../model/event.ts';
-import { idTimeMs } from '../../model/ids.ts';
 import type { EventCursor } from '../../scans/query/scan-events.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Role } from '../../model/workspace.ts';
@@ -67,13 +66,10 @@ export class EventFeed {
     this.hasGap = from !== undefined && isGone;
   }
 
-  /**
-   * Where the stream is, as a line of it; a client resumes from it.
-   * @param scanMs of the last scan before it, if that was just read
-   */
-  idLine(scanMs?: number): string {
+  /** Where the stream is, as a line of it; a client resumes from it. */
+  idLine(): string {
     const position = { event: this.#event, scan: this.#scan };
-    return `id: ${writePosition(this.#sources, this.#filter.workspaceNo, position, scanMs)}\n`;
+    return `id: ${writePosition(this.#sources, this.#filter.workspaceNo, position)}\n`;
   }
 
   /**
@@ -113,7 +109,7 @@ export class EventFeed {
       this.#scan = cursor;
       if (this.#isBefore(event.id, cursor.sequence)) continue;
       if (codeId === undefined || event.data.qrId === codeId) {
-        this.#add(JSON.stringify(event), idTimeMs(event.id));
+        this.#add(JSON.stringify(event));
       }
     }
     this.#scan = found.cursor;
@@ -126,8 +122,8 @@ export class EventFeed {
   }
 
   /** JSON has no line breaks of its own: each event is one line of data. */
-  #add(json: string, scanMs?: number): void {
-    this.#text += `${this.idLine(scanMs)}data: ${json}\n\n`;
+  #add(json: string): void {
+    this.#text += `${this.idLine()}data: ${json}\n\n`;
   }
 }
 

@@ -45,7 +45,7 @@ const eventPage = cursorPageSchema('EventPage', event);
 const cursorShape = z.strictObject({
   o: z.int().min(0).nullable().optional(),
   s: z.string().max(300).nullable().optional(),
-  /** Whose blocks `s` names, and the time of the last scan before it; absent on a standalone machine. */
+  /** Whose blocks `s` names, and the time of its block; absent on a standalone machine. */
   of: z.string().max(100).optional(),
   t: z.int().optional(),
 });
@@ -59,7 +59,8 @@ interface Row {
   readonly sequence: number | undefined;
 }
 
-export function eventRoutes({ outbox, scans, positions, scanStore }: EventLogs): Route[] {
+export function eventRoutes(logs: EventLogs): Route[] {
+  const { outbox, scans, positions, scanStore } = logs;
   const listEvents = getRoute({
     path: '/events',
     operationId: 'listEvents',
@@ -77,7 +78,7 @@ export function eventRoutes({ outbox, scans, positions, scanStore }: EventLogs):
       const asked = parseCursor(own.read(cursor));
       const position = asked.of === scanStore ? asked : continued(scans, asked);
       const page = readPage({ outbox, scans, workspaceNo, role }, type, limit, position);
-      return { data: page.data, limit, nextCursor: own.write(cursorText(page.next, scanStore)) };
+      return { data: page.data, limit, nextCursor: own.write(cursorText(page.next, logs)) };
     },
   });
   return [listEvents];
@@ -111,10 +112,9 @@ function readPage(
   const isOutboxRead = outboxPart.rows.length === rows.length - scans.rows.length;
   const o = isOutboxRead ? outboxPart.rest : (lastSequence ?? position.o);
   const isEnd = o === null && scans.rest === null;
-  const t = scans.rows.at(-1)?.timeMs ?? position.t;
   return {
     data: rows.map((row) => row.event),
-    next: isEnd ? undefined : { o, s: scans.rest, t },
+    next: isEnd ? undefined : { o, s: scans.rest },
   };
 }
 
@@ -188,13 +188,16 @@ function merge(outbox: readonly Row[], scans: readonly Row[]): Row[] {
 /** A cursor of another machine, as one of this. */
 function continued(scans: ScanQueries['events'], { o, s, of, t }: Cursor): Cursor {
   if (of === undefined || typeof s !== 'string') return { o, s };
-  return t === undefined ? { o } : { o, s: scans.pageFrom(t), t };
+  return t === undefined ? { o } : { o, s: scans.pageFrom(t) };
 }
 
-function cursorText(next: Cursor | undefined, of: string | undefined): string | undefined {
-  if (next === undefined) return undefined;
-  const { o, s, t } = next;
-  return JSON.stringify({ o, s, ...(of !== undefined && { of, t }) });
+function cursorText(
+  next: Cursor | undefined,
+  { scanStore: of, scans, clock }: EventLogs,
+): string | undefined {
+  if (next === undefined || of === undefined) return next && JSON.stringify(next);
+  const t = typeof next.s === 'string' ? scans.timeOf(next.s, clock.now()) : undefined;
+  return JSON.stringify({ ...next, of, t });
 }
 
 function parseCursor(text: string | undefined): Cursor {

@@ -2,7 +2,7 @@
  * Where a live stream resumes: reads and writes the ids that clients send back as Last-Event-ID.
  *
  *   id of the stream   encrypted "<outbox sequence>-<block sequence>.<entries done>", exactly behind an event; in a cluster
- *                      with "@<store>@<time>": whose blocks these are, and about when the next scan was
+ *                      with "@<store>@<time>": whose blocks these are, and the time of this one
  *   evt_…              an event of GET /events: right after it in its own log, from its time on in the other
  *   other texts of the first form are unknown
  *
@@ -48,14 +48,12 @@ export interface EventLogs {
   readonly scanStore?: string | undefined;
 }
 
-/** @param scanMs of the last scan before it; absent = read that of the next one, in a cluster */
 export function writePosition(
   { positions, scans, clock, scanStore }: EventLogs,
   workspaceNo: WorkspaceNo,
   { event, scan }: FeedPosition,
-  scanMs?: number,
 ): string {
-  const timeMs = (): number => scanMs ?? scans.timeOf(scan, clock.now());
+  const timeMs = (): number => scans.timeOf(scan, clock.now());
   const of = scanStore === undefined ? '' : `@${scanStore}@${timeMs()}`;
   const text = `${event}-${scan.sequence}.${scan.entry}${of}`;
   return positions.of(workspaceNo, 'stream').encrypt(text);

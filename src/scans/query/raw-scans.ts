@@ -58,7 +58,7 @@ export class RawScans {
     this.#ranges = ranges;
   }
 
-  /** Starts at the newest scan; undefined when the range has none. @param timeMs at about this scan, of another core's answer */
+  /** Starts at the newest scan; undefined when the range has none. @param timeMs of the block at which another core's page stopped */
   begin(filter: RawScanFilter, timeMs?: number): RawScanCursor | undefined {
     const { codeNo, bots } = filter;
     this.#ranges.refresh();

@@ -29,6 +29,8 @@ export interface EventCursor {
   /** The current block; earlier ones are done. */
   readonly sequence: number;
   readonly entry: number;
+  /** Of the last block read before it, if that was just read. */
+  readonly blockMs?: number;
 }
 
 export interface EventStep {
@@ -78,7 +80,7 @@ export class ScanEvents {
     return { data };
   }
 
-  /** The `before` of another core's page, by the time of its last scan. */
+  /** The `before` of another core's page, by the time of its block (`timeOf`). */
   pageFrom(timeMs: number): string {
     this.#ranges.refresh();
     return `${lastBlockOf(this.#store, timeMs + coresMsMax)}.0`;
@@ -98,14 +100,16 @@ export class ScanEvents {
     return { sequence: found === oldest && oldest > 1 ? oldest - 1 : found, entry: 0 };
   }
 
-  /** The cursor of another core, by the time of the first scan after it (`timeOf`). */
+  /** The cursor of another core, by the time of its block (`timeOf`). */
   continuedAt(timeMs: number): EventCursor {
     return this.cursorAt(timeMs - coresMsMax);
   }
 
-  /** About the time of the first scan after a cursor; `nowMs` where there is none yet. */
-  timeOf({ sequence }: EventCursor, nowMs: number): number {
-    for (const [, block] of this.#ranges.recent.from(sequence)) {
+  /** Time of the block that a cursor, or the `before` of a page, names; `nowMs` before it is written. */
+  timeOf(cursor: Omit<EventCursor, 'entry'> | string, nowMs: number): number {
+    const at = typeof cursor === 'string' ? { sequence: parseCursor(cursor)[0] } : cursor;
+    if (at.blockMs !== undefined) return Math.min(at.blockMs, nowMs);
+    for (const [, block] of this.#ranges.recent.from(at.sequence)) {
       return Math.min(Math.trunc(block.newestMs), nowMs);
     }
     return nowMs;
@@ -132,12 +136,13 @@ export class ScanEvents {
     let next = cursor;
     for (const [key, block] of this.#ranges.recent.from(cursor.sequence)) {
       const done = key === cursor.sequence ? cursor.entry : 0;
+      const blockMs = Math.trunc(block.newestMs);
       for (const [entry, code] of this.#scansOf(block, workspaceNo, done)) {
         if (events.length === limit) return { events, cursor: next, hasMore: true };
-        next = { sequence: key, entry: entry + 1 };
+        next = { sequence: key, entry: entry + 1, blockMs };
         events.push({ event: scannedEvent(block, entry, code), cursor: next });
       }
-      next = { sequence: key + 1, entry: 0 };
+      next = { sequence: key + 1, entry: 0, blockMs };
       bytes += block.length;
       if (bytes >= stepBytesMax) return { events, cursor: next, hasMore: true };
     }
