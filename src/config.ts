@@ -48,7 +48,7 @@ export function loadConfig(
     const message = keys.length === 0 ? issue.message : `unknown key ${keys.join(', ')}`;
     return `  ${from}: ${at === '' ? '' : `${at}: `}${message}`;
   });
-  throw new ConfigError(`Cannot start: the configuration has faults\n${lines.join('\n')}`);
+  throw new ConfigError(`The configuration has faults\n${lines.join('\n')}`);
 }
 
 /** Faults of settings that are each valid but do not go together. */
@@ -63,7 +63,7 @@ function checkTogether(config: Config): Config {
     rootFault(config) ??
     billingFault(config) ??
     clusterFault(config);
-  if (fault !== undefined) throw new ConfigError(`Cannot start: ${fault}`);
+  if (fault !== undefined) throw new ConfigError(`The configuration has a fault: ${fault}`);
   return config;
 }
 
@@ -218,7 +218,7 @@ function applyEnvironment(target: Json, environment: Environment): Map<string, s
   walk(target, []);
   const unknown = Object.keys(environment).filter((n) => n.startsWith('QZ_') && !known.has(n));
   if (unknown.length > 0) {
-    throw new ConfigError(`Cannot start: unknown environment variable ${unknown.join(', ')}`);
+    throw new ConfigError(`Unknown environment variable ${unknown.join(', ')}`);
   }
   return sources;
 }

@@ -60,7 +60,7 @@ describe('a start that cannot be exits with 1 and says why in one line', () => {
 it('a bad configuration exits with 2 and names every fault, with its file or variable', async () => {
   const { code, stdout, stderr } = await spawnCommand(['serve'], { QZ_API_PROT: '1' });
   expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toBe('Cannot start: unknown environment variable QZ_API_PROT\n');
+  expect(stderr).toBe('Unknown environment variable QZ_API_PROT\n');
   const file = join(folder, 'config.json');
   await writeFile(file, JSON.stringify({ scans: { windows: 1 }, api: { port: 'eighty' } }));
   const start = await runCommand(['serve', '--config', file], {});
