@@ -24,7 +24,6 @@ const rows = z.array(
     lost: z.array(z.string()),
   }),
 );
-type Rows = z.output<typeof rows>;
 
 export const importOperations = {
   'import.open': operation('reads', z.strictObject(file), (administration, given) =>
@@ -35,21 +34,26 @@ export const importOperations = {
     z.strictObject({ ...file, after, rows }),
     async (administration, given) => {
       const actor = ownerAs(administration, given);
-      const drafts = given.rows.map((row) => draftOf(administration, row));
+      const drafts = draftsOf(administration, given.rows);
       const { imports } = administration.codes;
       return await imports.batch(actor, given.fingerprint, given.after, drafts);
     },
   ),
   /** The reasons of a dry run, as far as they can be known. */
-  'import.check': operation('reads', z.strictObject({ rows }), (administration, given) =>
-    given.rows.map((row) =>
-      draftOf(administration, row).codes.map((code) => {
-        const { codes } = administration;
-        const failure = code instanceof Failure ? code : codes.faultOf(code);
-        const slug = code instanceof Failure ? undefined : code.slug;
-        return failure ? reasonOf(failure, slug, (taken) => codes.holderOf(taken)) : null;
-      }),
-    ),
+  'import.check': operation(
+    'reads',
+    z.strictObject({ workspace: workspaceId, rows }),
+    (administration, given) => {
+      const actor = ownerAs(administration, given);
+      const { codes } = administration;
+      return draftsOf(administration, given.rows).map((row) =>
+        row.codes.map((code) => {
+          const failure = code instanceof Failure ? code : codes.faultOf(actor, code);
+          const slug = code instanceof Failure ? undefined : code.slug;
+          return failure ? reasonOf(failure, slug, (taken) => codes.holderOf(taken)) : null;
+        }),
+      );
+    },
   ),
   'import.finish': operation(
     'changes',
@@ -77,9 +81,10 @@ function ownerAs(
 
 const unreadable = new Failure('validation_failed', 'The row cannot be read');
 
-const draftOf = (administration: Administration, { values, lost }: Rows[number]): ImportDraft => ({
-  codes: values.map(({ isReadable, body }) =>
-    isReadable ? administration.draftOf(body) : unreadable,
-  ),
-  lost,
-});
+const draftsOf = (administration: Administration, given: z.output<typeof rows>): ImportDraft[] =>
+  given.map(({ values, lost }) => ({
+    codes: values.map(({ isReadable, body }) =>
+      isReadable ? administration.draftOf(body) : unreadable,
+    ),
+    lost,
+  }));

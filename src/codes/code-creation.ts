@@ -104,7 +104,7 @@ export class CodeCreation {
 
   /** @throws Failure validation_failed with every fault, unscannable */
   async prepare(actor: Actor, draft: CodeDraft): Promise<PreparedDraft> {
-    const prepared = this.#check(draft, actor);
+    const prepared = this.#check(actor, draft);
     if (draft.design === undefined) return prepared;
     const { wanted, fields } = prepared;
     const source = compact({ dynamic: fields.dynamic, shortCode: wanted, target: fields.target });
@@ -113,9 +113,10 @@ export class CodeCreation {
   }
 
   /** What `prepare` and `insert` would throw, the design apart. */
-  faultOf(draft: CodeDraft): Failure | undefined {
+  faultOf(actor: Actor, draft: CodeDraft): Failure | undefined {
     try {
-      const { slug, wanted } = this.#check(draft);
+      const { slug, wanted, fields } = this.#check(actor, draft);
+      this.checkExternalId(actor.workspaceNo, fields.externalId);
       if (wanted !== undefined) this.#freeShortCode(slug, wanted);
       return undefined;
     } catch (error) {
@@ -125,7 +126,7 @@ export class CodeCreation {
   }
 
   /** `prepare` without the design. */
-  #check(draft: CodeDraft, actor?: Actor): PreparedDraft {
+  #check(actor: Actor, draft: CodeDraft): PreparedDraft {
     const type = draft.type ?? 'url';
     const content = {
       type,
@@ -140,8 +141,7 @@ export class CodeCreation {
       ? (draft.slug ?? generateShortCode(this.#randomBytes))
       : undefined;
     const { dynamic, expiresAtMs, campaignIds } = content;
-    const campaign =
-      actor === undefined ? '' : this.#memberships.nameOf(actor.workspaceNo, campaignIds);
+    const campaign = this.#memberships.nameOf(actor.workspaceNo, campaignIds);
     const target = isFaults(checked) ? undefined : checked.target;
     const about = { dynamic, target, slug: wanted ?? '', campaign, expiresAtMs };
     const routes = this.#routing.check(draft, about, undefined);
@@ -271,7 +271,7 @@ export class CodeCreation {
   }
 }
 
-function taken(path: string, code: 'slug_taken' | 'external_id_taken', message: string): Failure {
+export function taken(path: string, code: Failure['code'], message: string): Failure {
   return new Failure(code, message, { faults: [{ path, code, message }] });
 }
 

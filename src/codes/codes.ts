@@ -167,8 +167,8 @@ export class Codes {
   }
 
   /** What is wrong with a draft, as far as it can be known without creating it; designs are not checked. */
-  faultOf(draft: CodeDraft): Failure | undefined {
-    return this.#creation.faultOf(draft);
+  faultOf(actor: Actor, draft: CodeDraft): Failure | undefined {
+    return this.#creation.faultOf(actor, draft);
   }
 
   /** The short code, as it is written, that this slug leads to; also of a deleted code. */

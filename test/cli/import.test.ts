@@ -221,11 +221,20 @@ it('makes codes with what the other tool knew, and no scans', async () => {
 
 it('takes our own CSV and NDJSON, whose broken rows are theirs alone', async () => {
   const csv = await fileOf('own.csv', [
-    'target,slug,tags',
-    'https://example.com/a,own-a,x|y',
-    ',b,',
+    'target,slug,tags,externalId',
+    'https://example.com/a,own-a,x|y,e1',
+    ',b,,',
+    'https://example.com/b,own-b,,e1',
   ]);
-  expect((await importing(csv)).result).toContain('2 rows, 1 created, 1 failed');
+  for (const [isDryRun, sums] of [
+    [true, '1 created, 2'],
+    [false, '1 created, 2'],
+    [true, '0 created, 3'],
+  ] as const) {
+    const { result, progress } = await importing(csv, { isDryRun });
+    expect(result).toContain(`3 rows, ${sums} failed`);
+    expect(progress).toContain('line 4: external_id_taken: externalId: ');
+  }
   const ndjson = await fileOf('own.ndjson', [
     '{"target":"https://example.com/c","slug":"own-c"}',
     'nonsense',

@@ -156,9 +156,11 @@ describe('values', () => {
     });
   });
 
-  it('a tag list is cut to what a code takes', () => {
-    const tags = Array.from({ length: 30 }, (_, at) => `t${at}`);
-    expect(dub({ url: 'https://x', key: 'a', tags })).toMatchObject({ tags: tags.slice(0, 20) });
+  it('a tag list is cut to what a code takes, and the rest is reported', () => {
+    const tags = Array.from({ length: 22 }, (_, at) => `t${at}`);
+    const { values, lost } = vendorCode('dub', { url: 'https://x', key: 'a', tags }, nowMs);
+    expect(values).toMatchObject([{ tags: tags.slice(0, 20) }]);
+    expect(lost).toEqual(['these tags exceed 20: t20, t21']);
   });
 
   it('an expiry that cannot be read is kept, to be refused', () => {

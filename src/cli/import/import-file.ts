@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { InputOf } from '../../administration/operations.ts';
 import { importBatchCodes, noRows, reasonOf, recordAfter } from '../../codes/bulk/code-import.ts';
+import { taken } from '../../codes/code-creation.ts';
 import type { Clock } from '../../model/clock.ts';
 import { foldShortCode } from '../../model/code.ts';
 import { isoTime } from '../../model/day.ts';
@@ -56,7 +57,7 @@ export async function importFile(
   const source = await openImportSource(file, request.format, clock.now(), domain);
   printer.progress(`${file}: ${source.bytes} bytes, read as ${source.format}`);
   for (const notice of source.notices) printer.progress(notice);
-  const run: Run = isDryRun ? dryRun(ask) : await openFileRun(ask, request, source);
+  const run: Run = isDryRun ? dryRun(ask, request) : await openFileRun(ask, request, source);
   const { rows: rowsBefore, finishedAtMs } = run.record;
   if (finishedAtMs !== undefined) {
     printer.result(`Imported already, at ${isoTime(finishedAtMs)}: ${sumsOf(run.record)}`);
@@ -180,7 +181,7 @@ function reportRow(
   report.add({ row: number, line, slug: slugs[0], target, code, message });
 }
 
-function textOf(value: unknown, name: 'slug' | 'target'): string | undefined {
+function textOf(value: unknown, name: 'slug' | 'target' | 'externalId'): string | undefined {
   const text: unknown =
     typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
   return typeof text === 'string' ? text : undefined;
@@ -231,24 +232,26 @@ function orResume(error: unknown): never {
 }
 
 /** Stores nothing and finds which rows would fail. */
-function dryRun(ask: Ask): Run {
-  /** Slugs of the rows so far, by their folded form. */
+function dryRun(ask: Ask, { workspace }: ImportRequest): Run {
+  /** Slugs of the rows so far, by their folded form, and their external ids. */
   const slugs = new Map<string, string>();
-  /** Of a slug that an earlier row has. */
-  const taken = (body: unknown): ImportReason | null => {
-    const slug = textOf(body, 'slug');
-    if (slug === undefined) return null;
-    const folded = foldShortCode(slug);
-    if (slugs.has(folded)) return reasonOf(slugRepeated, slug, () => slugs.get(folded));
-    slugs.set(folded, slug);
+  const externalIds = new Set<string>();
+  /** Why a code cannot follow the earlier rows. */
+  const repeated = (body: unknown): ImportReason | null => {
+    const [slug, externalId] = [textOf(body, 'slug'), textOf(body, 'externalId')];
+    const folded = slug && foldShortCode(slug);
+    if (externalId && externalIds.has(externalId)) return reasonOf(idRepeated, slug, () => slug);
+    if (folded && slugs.has(folded)) return reasonOf(slugRepeated, slug, () => slugs.get(folded));
+    if (slug && folded) slugs.set(folded, slug);
+    if (externalId) externalIds.add(externalId);
     return null;
   };
   const run: Run = {
     record: { ...noRows, startedAtMs: 0 },
     async batch(rows) {
-      const checked = await ask('import.check', { rows });
+      const checked = await ask('import.check', { workspace, rows });
       const reasons = checked.map((row, offset) =>
-        row.map((reason, at) => reason ?? taken(rows[offset]?.values[at]?.body)),
+        row.map((reason, at) => reason ?? repeated(rows[offset]?.values[at]?.body)),
       );
       run.record = recordAfter(run.record, rows, reasons);
     },
@@ -257,7 +260,5 @@ function dryRun(ask: Ask): Run {
   return run;
 }
 
-const repeatedText = 'An earlier row has this slug';
-const slugRepeated = new Failure('slug_taken', repeatedText, {
-  faults: [{ path: 'slug', code: 'slug_taken', message: repeatedText }],
-});
+const slugRepeated = taken('slug', 'slug_taken', 'An earlier row has this slug');
+const idRepeated = taken('externalId', 'external_id_taken', 'An earlier row has this id');

@@ -100,7 +100,11 @@ export function vendorCode(
     const failure = new Failure('validation_failed', faults[0].message, { faults });
     return { values: [failure], lost: [], domain, slug, target };
   }
-  const tags = tagsOf([...others.slice(-1).map((last) => `${format} ${last}`), ...link.tags]);
+  const all = [...others.slice(-1).map((last) => `${format} ${last}`), ...link.tags];
+  const visible = all.map(visibleLine).filter((tag) => tag !== '');
+  const tags = visible.slice(0, tagsMax).map((tag) => cut(tag, tagLengthMax));
+  const more = visible.slice(tagsMax).join(', ');
+  if (more !== '') lost.push(`these tags exceed ${tagsMax}: ${more}`);
   const values = [...shortUrls].map(([ownSlug, shortUrl]) => ({
     ...given('target', target),
     ...given('slug', ownSlug),
@@ -157,7 +161,7 @@ const readers: Readonly<Record<VendorFormat, (row: VendorRow, nowMs: number) => 
 
 /** The origin of the code, for its metadata. */
 function originOf(format: VendorFormat, link: VendorLink): Record<string, unknown> {
-  const isCut = link.tags.length > tagsMax || nameOf(link.title) !== link.title;
+  const isCut = nameOf(link.title) !== link.title;
   return {
     from: format,
     ...given('shortUrl', link.shortUrl),
@@ -176,11 +180,6 @@ function nameOf(title: string | undefined): string | undefined {
   const line = visibleLine(title ?? '');
   if (line === '') return undefined;
   return line.length <= nameLengthMax ? line : `${cut(line, nameLengthMax - 1)}…`;
-}
-
-function tagsOf(tags: readonly string[]): string[] {
-  const visible = tags.map(visibleLine).filter((tag) => tag !== '');
-  return visible.slice(0, tagsMax).map((tag) => cut(tag, tagLengthMax));
 }
 
 /** Not through the middle of a surrogate pair. */
