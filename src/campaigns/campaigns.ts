@@ -32,7 +32,7 @@ import type { Actor } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import type { PackedSchedule } from '../store/management/product-tables.ts';
-import type { WorkspaceNo } from '../model/numbers.ts';
+import { type WorkspaceNo, workspaceNumbers } from '../model/numbers.ts';
 
 /** Campaigns a workspace has at most: a filtered list reads the schedule of each, 1 µs. */
 const campaignsMax = 10_000;
@@ -256,7 +256,7 @@ export class Campaigns {
 
   #checkCount(workspaceNo: WorkspaceNo): void {
     const { workspaceCampaigns } = this.#options.store.campaigns;
-    if (workspaceCampaigns.count(listOf(workspaceNo)) < campaignsMax) return;
+    if (workspaceCampaigns.count(workspaceNumbers(workspaceNo)) < campaignsMax) return;
     throw new Failure('conflict', `A workspace has at most ${campaignsMax} campaigns`);
   }
 
@@ -264,7 +264,7 @@ export class Campaigns {
   #numbersOf(workspaceNo: WorkspaceNo, status: CampaignStatus | undefined): number[] {
     const { store, clock } = this.#options;
     const { workspaceCampaigns } = store.campaigns;
-    const range = listOf(workspaceNo);
+    const range = workspaceNumbers(workspaceNo);
     if (status === undefined) {
       return Array.from(workspaceCampaigns.keys(range), ([, no]) => no).toReversed();
     }
@@ -331,12 +331,6 @@ const ended = (what: string): Failure =>
     'conflict',
     `Cannot change the ${what}: the campaign has ended, expected one that has not`,
   );
-
-function listOf(workspaceNo: WorkspaceNo) {
-  const start: [number, number] = [workspaceNo, 0];
-  const end: [number, number] = [workspaceNo + 1, 0];
-  return { start, end };
-}
 
 function statusOf([startDay, endDay, isEnded]: PackedSchedule, nowMs: number): CampaignStatus {
   if (isEnded === 1) return 'ended';

@@ -6,6 +6,13 @@ export type CodeNo = Numbered<'code'>;
 export type WorkspaceNo = Numbered<'workspace'>;
 export type EndpointNo = Numbered<'endpoint'>;
 
+/** Every key `[workspaceNo, no]` of a workspace. */
+export function workspaceNumbers(workspaceNo: WorkspaceNo) {
+  const start: [number, number] = [workspaceNo, 0];
+  const end: [number, number] = [workspaceNo + 1, 0];
+  return { start, end };
+}
+
 /** Every key `[workspaceNo, id]` of a workspace. */
 export function workspaceRange(workspaceNo: WorkspaceNo) {
   const start: [number, string] = [workspaceNo, ''];

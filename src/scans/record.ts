@@ -39,7 +39,7 @@ const frameMagic = 0x314a5a51;
 export const frameHeaderBytes = 32;
 const recordHeaderBytes = 16;
 
-/** Longer texts are cut: no real one is longer. */
+/** Longer texts are cut: no real one is longer. Bounds the patterns that read agents, too. */
 export const textBytesMax = 512;
 const recordBytesMax = recordHeaderBytes + 16 + 2 * textBytesMax;
 /** A larger frame is damaged. */

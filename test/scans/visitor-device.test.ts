@@ -8,7 +8,8 @@ import {
   osNames,
   Platform,
 } from '../../src/model/scan.ts';
-import { agentCharactersMax, Agents, agentsMax } from '../../src/scans/visitor/agents.ts';
+import { textBytesMax } from '../../src/scans/record.ts';
+import { Agents, agentsMax } from '../../src/scans/visitor/agents.ts';
 import { botReasonOf } from '../../src/scans/visitor/bot.ts';
 import { classifyUserAgent } from '../../src/scans/visitor/device.ts';
 import { leastMilliseconds } from '../support/least-milliseconds.ts';
@@ -64,7 +65,7 @@ const hostile = [
 describe('hostile user agents', () => {
   it.each(hostile)('take bounded time: %j repeated', (part) => {
     for (const tail of ['', '!', ' Mobile Safari', '11111111111111111111111111111']) {
-      const userAgent = part.repeat(4_096).slice(0, agentCharactersMax - tail.length) + tail;
+      const userAgent = part.repeat(4_096).slice(0, textBytesMax - tail.length) + tail;
       classifyUserAgent(userAgent);
       const spentMs = leastMilliseconds(() => {
         botReasonOf(userAgent);
@@ -79,7 +80,7 @@ describe('hostile user agents', () => {
 describe('Agents', () => {
   it('are read once, by their first 512 characters', () => {
     const agents = new Agents();
-    const start = 'a'.repeat(agentCharactersMax);
+    const start = 'a'.repeat(textBytesMax);
     const agent = agents.get(`${start}b`);
     expect(agents.get(`${start} iPhone`)).toBe(agent);
     expect(agents.get('b')).not.toBe(agent);

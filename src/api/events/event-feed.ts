@@ -80,8 +80,7 @@ export class EventFeed {
     this.#text = '';
     const hasMoreEvents = this.#takeEvents();
     const hasMoreScans = this.#text.length < chunkLengthMax && this.#takeScans();
-    const isFull = this.#text.length >= chunkLengthMax;
-    return { text: this.#text, hasMore: hasMoreEvents || hasMoreScans || isFull };
+    return { text: this.#text, hasMore: hasMoreEvents || hasMoreScans };
   }
 
   #takeEvents(): boolean {

@@ -137,10 +137,12 @@ export class ProblemResponses {
   }
 
   #sample(code: ProblemCode): ZodOpenApiExampleObject {
+    const known = this.#samples.get(code);
+    if (known !== undefined) return known;
     const { title } = problemKinds[code];
     const faults = code === 'validation_failed' ? [sampleFault] : [];
     const value = problemOf(code, title, 'req_01k3zq8m4hd2v7c5x9ab', this.#docsUrl, faults);
-    const sample = this.#samples.get(code) ?? { id: code, value };
+    const sample = { id: code, value };
     this.#samples.set(code, sample);
     return sample;
   }

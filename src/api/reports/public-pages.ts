@@ -59,7 +59,7 @@ export class PublicPages {
 
   constructor(options: PublicPagesOptions) {
     this.#options = options;
-    this.#opened = new MemoryQuota(options.clock, openedLimits);
+    this.#opened = new MemoryQuota(options.clock, openedLimits, addressGroup);
   }
 
   /** Answers it; undefined for a path or a method without a page. @throws Failure overloaded, storage_full */
@@ -79,7 +79,7 @@ export class PublicPages {
     const range = reportRanges.find((one) => one === asked);
     // Whatever the token: it answers no guess.
     if (asked !== null && range === undefined) return this.#known(request, noRange, 400);
-    const rate = this.#opened.peek(addressGroup(request.clientAddress));
+    const rate = this.#opened.peek(request.clientAddress);
     if (!rate.allowed) return send(429, throttled, rate);
     const page = await this.#options.reports.pages.find(token, range);
     return page === undefined ? this.#missed(request) : this.#known(request, page);
@@ -97,7 +97,7 @@ export class PublicPages {
   }
 
   #known(request: Request, page: FramedPage, status = 200): Reply {
-    const rate = this.#opened.take(addressGroup(request.clientAddress));
+    const rate = this.#opened.take(request.clientAddress);
     return rate.allowed ? send(status, page, rate) : send(429, throttled, rate);
   }
 

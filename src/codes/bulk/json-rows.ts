@@ -27,6 +27,7 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
+const mark = Buffer.from('\ufeff');
 
 const isSpace = (byte: number): boolean =>
   byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09;
@@ -135,16 +136,14 @@ function assertOpens(byte: number, place: 'before' | 'after'): void {
 
 /** A byte order mark at the very start is not part of the text; pieces may end within it. */
 async function* withoutMark(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let mark = [0xef, 0xbb, 0xbf];
+  let head: Buffer | undefined = Buffer.alloc(0);
   for await (const piece of pieces) {
-    let start = 0;
-    while (mark.length > 0 && start < piece.byteLength) {
-      const isNext = piece[start] === mark[0];
-      mark = isNext ? mark.slice(1) : [];
-      if (isNext) start += 1;
-    }
-    yield piece.subarray(start);
+    head &&= Buffer.concat([head, piece]);
+    if (head !== undefined && head.byteLength < mark.byteLength) continue;
+    yield head?.indexOf(mark) === 0 ? head.subarray(mark.byteLength) : (head ?? piece);
+    head = undefined;
   }
+  if (head !== undefined) yield head;
 }
 
 function tooLong(): Failure {

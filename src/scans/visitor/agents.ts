@@ -3,12 +3,11 @@
  * agent costs 0.3 µs; a new one 5 µs for its bot reason, 15 to 40 for its class.
  */
 import { BotReason, type VisitorClass } from '../../model/scan.ts';
+import { textBytesMax } from '../record.ts';
 import { botReasonOf } from './bot.ts';
 import { classifyUserAgent } from './device.ts';
 import { SipHash } from './sip-hash.ts';
 
-/** No real agent is longer; bounds the patterns' work and the cache's memory. */
-export const agentCharactersMax = 512;
 /** 5 MB of agents in each thread. One more clears them all; the 1,000 most common are nearly all visitors. */
 export const agentsMax = 8_192;
 
@@ -67,7 +66,7 @@ export class Agents {
 
 /** A copy: a slice would keep the whole text alive as a key. */
 function cut(userAgent: string): string {
-  if (userAgent.length <= agentCharactersMax) return userAgent;
-  const text = userAgent.slice(0, agentCharactersMax);
+  if (userAgent.length <= textBytesMax) return userAgent;
+  const text = userAgent.slice(0, textBytesMax);
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }

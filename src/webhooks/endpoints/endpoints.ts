@@ -22,7 +22,7 @@ import {
   subscribesTo,
 } from './endpoint-index.ts';
 import { type Cipher, createSecret, decryptSecrets, rotated, validOf } from './secrets.ts';
-import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
+import { type EndpointNo, type WorkspaceNo, workspaceNumbers } from '../../model/numbers.ts';
 
 /** Endpoints of a workspace, disabled ones included: each event is one delivery to each of them. */
 export const endpointsMax = 50;
@@ -367,9 +367,8 @@ export class Endpoints {
 
   /** Counts the stored endpoints, inside the transaction. @throws Failure conflict */
   #assertCapacity(workspaceNo: WorkspaceNo): void {
-    const start: [number, number] = [workspaceNo, 0];
-    const end: [number, number] = [workspaceNo + 1, 0];
-    const count = this.#options.management.webhooks.workspaceEndpoints.count({ start, end });
+    const { workspaceEndpoints } = this.#options.management.webhooks;
+    const count = workspaceEndpoints.count(workspaceNumbers(workspaceNo));
     if (count < endpointsMax) return;
     throw new Failure(
       'conflict',
