@@ -1,6 +1,6 @@
 /**
- * Fields that several resources share, each with its checks, its messages and its
- * description for OpenAPI. Query values arrive as text; `override` describes them as numbers.
+ * Fields that several resources share, each with its checks, its messages and its description for OpenAPI. Query values
+ * arrive as text; `override` describes them as numbers.
  */
 import { z } from 'zod';
 import { parseDay } from '../model/day.ts';
@@ -105,21 +105,19 @@ export function givenId(prefix: IdPrefix, what: string) {
     });
 }
 
+/** `nextCursor` of a page, in the query of the next one. */
+export const cursorField = z.string().min(1).max(512).optional();
+
 export const pageQuery = {
   page: queryInteger(1, 999_999_999, 1).meta({
     description: 'Page, from 1',
     param: { id: 'Page' },
   }),
   limit: queryInteger(1, 100, 20).meta({ description: 'Items a page', param: { id: 'Limit' } }),
-  cursor: z
-    .string()
-    .min(1)
-    .max(512)
-    .optional()
-    .meta({
-      description: '`nextCursor` of the page before: walks long lists at constant cost',
-      param: { id: 'Cursor' },
-    }),
+  cursor: cursorField.meta({
+    description: '`nextCursor` of the previous page: walks long lists at constant cost',
+    param: { id: 'Cursor' },
+  }),
 };
 
 /** A POST without parameters in its body: no body, or `{}`. */

@@ -1,11 +1,10 @@
 /**
  * Authentication -> quota -> role, in this order, once per request.
  *
- * A key comes before a cookie: a request with an Authorization header never acts as the signed-in person.
- * A request counts once: with a valid key against its workspace's plan; with a session against its user, so
- * that the dashboard stays usable under a small plan; otherwise against its client address in a Free-sized
- * bucket, so that guessing is slow.
- * Every answer reports the bucket that it counted against.
+ * A key comes before a cookie: a request with an Authorization header never acts as the signed-in person. A request counts
+ * once: with a valid key against its workspace's plan; with a session against its user, so that the dashboard stays usable
+ * under a small plan; otherwise against its client address, in a bucket of Free's size, so that guessing is slow. Every
+ * answer reports the bucket that it counted against.
  */
 import type { Reply, Request } from '../http/request.ts';
 import { Failure } from '../model/failure.ts';
@@ -76,7 +75,7 @@ export class Guard {
     return { rate, actor, session: undefined, failure };
   }
 
-  /** Counts a request that is refused before its key is checked. */
+  /** Counts a request without a valid key or session. */
   countRefused(request: Request): QuotaAnswer {
     return this.#workspaces.ipQuota.take(request.clientAddress);
   }
@@ -113,7 +112,7 @@ export class Guard {
   }
 
   #asAnonymous(request: Request, access: Access, why: string): Admission {
-    const rate = this.#workspaces.ipQuota.take(request.clientAddress);
+    const rate = this.countRefused(request);
     const unauthorized = new Failure(
       'unauthorized',
       `Cannot authenticate: ${why}, expected Authorization: Bearer <API key>`,

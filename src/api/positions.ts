@@ -5,9 +5,8 @@
  *   base64url( iv, 12 bytes | tag, 16 bytes | encrypted text, filled up to 16, 32, ... bytes )
  *
  * AES-256-GCM, with workspace and list as additional data: a position of another workspace, list or installation is
- * refused like an invented one. The iv is random, because equal ciphertexts would show that nothing has happened
- * anywhere. Nothing is stored. Positions stay valid across restarts, until the oldest signing secret expires. Encryption
- * takes about 10 µs.
+ * refused like an invented one. The iv is random: equal ciphertexts would show that no workspace was active. Positions are
+ * not stored and stay valid across restarts, until the oldest signing secret expires. Encryption takes about 10 µs.
  */
 import type { WorkspaceNo } from '../model/numbers.ts';
 import { invalidCursor } from '../model/cursor.ts';

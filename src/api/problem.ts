@@ -28,7 +28,7 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
   invalid_signature: {
     status: 400,
     title: 'Invalid signature',
-    meaning: 'The body is not signed by whom it should be, or was signed too long ago.',
+    meaning: 'The signature of the body is wrong or too old.',
   },
   unauthorized: {
     status: 401,
@@ -99,7 +99,7 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
   billing_disabled: {
     status: 409,
     title: 'Billing disabled',
-    meaning: 'Nothing is sold on this installation: its operator sets the plans.',
+    meaning: 'This installation sells no plans: its operator sets them.',
   },
   gone: {
     status: 410,
@@ -134,12 +134,13 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
   rate_limited: {
     status: 429,
     title: 'Rate limited',
-    meaning: 'The minute’s requests are used up. Retry-After says when the next minute starts.',
+    meaning:
+      'The minute’s requests are used up. Retry-After counts the seconds to the next minute.',
   },
   daily_cap_reached: {
     status: 429,
     title: 'Daily cap reached',
-    meaning: 'The day’s requests are used up. Retry-After says when the next UTC day starts.',
+    meaning: 'The day’s requests are used up. Retry-After counts the seconds to the next UTC day.',
   },
   internal_error: {
     status: 500,
@@ -160,14 +161,13 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
   not_active: {
     status: 503,
     title: 'Not active',
-    meaning:
-      'No machine of the cluster may make changes now; nothing was changed. Try again after Retry-After.',
+    meaning: 'The cluster has no machine that may make changes now. Try again after Retry-After.',
   },
   outcome_unknown: {
     status: 503,
     title: 'Outcome unknown',
     meaning:
-      'The change may have been made, or still be made: the cluster could not say in time. A POST that is sent again with the same Idempotency-Key is made once.',
+      'The cluster did not confirm the change in time: it may have been made, or still be made. A POST that you send again with the same Idempotency-Key takes effect once.',
   },
   storage_full: {
     status: 507,

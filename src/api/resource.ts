@@ -1,8 +1,8 @@
 /**
  * What resources have in common: get one, list them page by page, delete one, make one.
  *
- * The lists here are bounded and in memory: members, invites, keys, workspaces, endpoints. Items come
- * newest first by id; a cursor is the last id of a page, so an item that is added or removed meanwhile shifts nothing.
+ * The lists here are bounded and in memory: members, invites, keys, workspaces, endpoints. Items come newest first by id. A
+ * cursor is the last id of a page, so added and removed items shift no page.
  */
 import { z } from 'zod';
 import { invalidCursor } from '../model/cursor.ts';
@@ -89,8 +89,8 @@ export function partialPageSchema<S extends z.ZodType>(id: string, item: S) {
     .optional()
     .meta({
       description:
-        'How many items are left out because what is stored of them is damaged; absent = none. `total` counts ' +
-        'those that the index names. A search says it of all that it could not look into',
+        'How many items are left out because their records are damaged; absent = none. `total` counts the items ' +
+        'that the index names. A search counts all records that it cannot read',
       example: 1,
     });
   return z.object({ ...pageSchema(id, item).shape, unreadable }).meta({ id });

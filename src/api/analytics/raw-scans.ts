@@ -1,7 +1,7 @@
 /**
- * GET /qr-codes/:id/scans: the raw scans of a code, newest first; a page as JSON, all of them as a file of CSV or
- * NDJSON, which is a stream of any length: read a few blocks at a time, as fast as the client takes it.
- * No address, no user agent and no visitor's hash leaves the store.
+ * GET /qr-codes/:id/scans: the raw scans of a code, newest first: a page as JSON, or all as a file of CSV or NDJSON. A file
+ * is a stream of any length: it reads a few blocks at a time, as fast as the client takes them.
+ * Addresses, user agents and visitors' hashes stay in the store.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import pLimit from 'p-limit';
@@ -19,7 +19,7 @@ import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { csvLine } from '../../model/csv.ts';
 import { fileHeaders, tableRoutes } from '../csv.ts';
 import { browserNames, deviceNames, osNames } from '../../model/scan.ts';
-import { idField, queryInteger, time } from '../fields.ts';
+import { cursorField, idField, queryInteger, time } from '../fields.ts';
 import { cursorPageSchema } from '../resource.ts';
 import { jsonResult, type Route } from '../route.ts';
 
@@ -41,7 +41,7 @@ export const scanFields = {
     .meta({ description: 'Address of the page that led here; null for a camera', example: null }),
 };
 export const route = z.string().meta({
-  description: 'Label of the rule or variant that led it, `target` = of none',
+  description: 'Label of the rule or variant that decided, `target` if none did',
   example: 'app-store',
 });
 
@@ -56,7 +56,7 @@ const rawScan = z
     }),
     route: route.nullable().meta({
       description:
-        'Label of the rule or variant that led it, `target` = of none; null where the code has never had any, or a bot was led nowhere',
+        'Label of the rule or variant that decided, `target` if none did; null if the code has never had any, or a bot was led nowhere',
     }),
   })
   .meta({ id: 'RawScan' });
@@ -69,10 +69,10 @@ const query = z.object({
   bots: z
     .enum(['true', 'false'])
     .default('false')
-    .meta({ description: 'Whether what was kept out of the scans comes too' }),
+    .meta({ description: 'Whether to include bots, which are not counted as scans' }),
   limit: queryInteger(1, 100, 20).meta({ description: 'Items of a JSON page' }),
-  cursor: z.string().min(1).max(512).optional().meta({
-    description: '`nextCursor` of the page before, with the same from, to, timezone and bots',
+  cursor: cursorField.meta({
+    description: '`nextCursor` of the previous page, with the same from, to, timezone and bots',
   }),
 });
 
@@ -227,7 +227,7 @@ function cursorOf(next: RawScanCursor, { scans, scanStore, clock }: RawScansOpti
   return formatCursor(sequence, done, left) + of;
 }
 
-/** A cursor of another machine continues by time. */
+/** A cursor of another core continues by time. */
 function ownCursor(
   { scans, scanStore }: RawScansOptions,
   filter: RawScanFilter,

@@ -31,9 +31,8 @@ function createOne({ conversions }: ConversionsOptions): Route {
     tag,
     summary: 'Count a conversion',
     description:
-      'Counts for the code and the present UTC day, and so for every campaign that has both. With an ' +
-      '`externalId` known for 90 days nothing is counted: 200 with the first, or 409 when the code or ' +
-      'the value differs.',
+      'Counts for the code and the present UTC day, and so for every campaign that has both. An `externalId` counts ' +
+      'once in 90 days: sent again it is 200 with the first conversion, or 409 if the code or the value differs.',
     body: conversionBody,
     answer: {
       status: 201,

@@ -65,7 +65,7 @@ const clusterSchema = z
     id: z.string().meta({ description: 'Id of the cluster', example: 'cl_01k3zq8m4hd2v7c5x9ab' }),
     node: nodeName.meta({ description: 'The node that answers' }),
     leader: nodeName.nullable().meta({
-      description: 'The node that leads; null while none is known to',
+      description: 'The node that leads; null if it is unknown',
       example: 'node-1',
     }),
     epoch: count.meta({ description: 'How often the lead was taken', example: 4 }),
@@ -164,8 +164,8 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
     tag,
     summary: 'Let another core lead',
     description:
-      'Before the machine that leads is stopped, or where it is in trouble. Changes are refused for a moment, ' +
-      'redirects continue. 409 where no other core can lead now; 503 where none has it after 10 seconds.',
+      'Use it before you stop the machine that leads, or if that is in trouble. Changes are refused for a moment, ' +
+      'redirects continue. 409 if no other core can lead now; 503 if none leads after 10 seconds.',
     body: handoverBody,
     // Not stored: this machine does not lead any more when it answers.
     isRepeatable: true,

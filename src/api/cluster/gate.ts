@@ -4,7 +4,7 @@
  *   read     X-Quietzone-Stale: 1 while another machine may have made changes
  *   change   503 not_active while another machine may lead, before the request counts for a quota
  *            503 outcome_unknown when the log of the machines does not commit in time (ReplyDeadline)
- *            2xx when all redirect by the change; X-Links-Behind says how many machines do not yet
+ *            2xx when all machines redirect by the change; X-Links-Behind counts those that do not yet
  */
 import { isRead, type Reply, type Request, withHeader } from '../../http/request.ts';
 import { Failure } from '../../model/failure.ts';

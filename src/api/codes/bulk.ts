@@ -103,8 +103,8 @@ export function bulkRoutes(options: BulkOptions): Route[] {
         'NDJSON, or CSV whose first row names the columns (`target`, `type`, `dynamic`, `name`, `slug`, `tags` separated by ' +
         '`;` or `|`, `campaignIds` separated by `;`, `startsAt`, `expiresAt`, `scanLimit`, `externalId`, `paused`, `fallbackUrl`, `utm.…`, ' +
         '`metadata.…`): the export of codes is such a table. ' +
-        'A row that fails stops no other; a body that cannot be read, or has too many rows, creates ' +
-        'nothing. Sent again under its Idempotency-Key, a request that was cut off continues where it ' +
+        'A row that fails stops no other row. A body that cannot be read, or has too many rows, creates ' +
+        'nothing. If a request is cut off, send it again under its Idempotency-Key: it continues where it ' +
         'stopped. Emits `qr.created` for each code.',
       body: z.array(createBody).max(rowsMax),
       bodyMedia: [ndjsonType, 'text/csv'],

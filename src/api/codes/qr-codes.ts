@@ -82,7 +82,7 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route[] {
     files: [
       {
         format: 'csv',
-        note: ' A last line says how many codes were left out as unreadable, if any.',
+        note: ' If records are damaged, a last line counts the codes that are left out.',
         sample: codeTableSample,
       },
     ],

@@ -1,4 +1,4 @@
-/** GET /qr-codes/:id/resolve: what a person's scan would get. Nothing is counted. */
+/** GET /qr-codes/:id/resolve: what a person's scan would get, without counting it. */
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
@@ -48,7 +48,7 @@ const label = z
 const resolved = z
   .object({
     status: z.int().meta({
-      description: '302; or of the page that is shown: 404 before `startsAt`, else 410',
+      description: '302, or the status of the page that is shown: 404 before `startsAt`, else 410',
       example: 302,
     }),
     location: location
@@ -56,7 +56,7 @@ const resolved = z
       .meta({ description: 'Where it leads; null where a page is shown' }),
     label,
     reason: z.enum(['target', 'rule', 'split', ...missedReasons]).meta({
-      description: 'What has decided; the last four also where it leads to `fallbackUrl`',
+      description: 'What decided; the last four also if it leads to `fallbackUrl`',
       example: 'target',
     }),
     variants: z
@@ -69,7 +69,7 @@ const resolved = z
       )
       .optional()
       .meta({
-        description: 'Where a split decides: all of it. The answer is then the largest share',
+        description: 'All variants, if a split decides. The answer is then the largest share',
       }),
   })
   .meta({ id: 'ResolvedRoute' });
@@ -89,7 +89,7 @@ export function resolveRoutes({ codes, scansOf, clock }: ResolveOptions): Route[
     tag: 'QR codes',
     summary: 'Try where a code leads',
     description:
-      'What a person’s scan would get. Nothing is counted, and no scan is taken from `scanLimit`. Bots, ' +
+      'Shows what a person’s scan would get, without counting it or taking it from `scanLimit`. Bots, ' +
       'previews and prefetches get the target.',
     query: resolveQuery,
     answer: { status: 200, schema: resolved, what: 'Where it leads, and why' },

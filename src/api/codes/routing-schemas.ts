@@ -282,7 +282,7 @@ export const routingFields = {
     .max(rulesMax)
     .meta({
       description:
-        'The first whose conditions all hold says where a person goes; without one, `split` or `target`. ' +
+        'The first rule whose conditions all hold decides where a person goes; otherwise `split` or `target`. ' +
         `Rules and splits have at most ${routeTargetsMax} targets together. Bots and previews get \`target\``,
       example: [],
     }),

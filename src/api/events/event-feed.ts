@@ -1,11 +1,10 @@
 /**
- * What happens in a workspace, for one live stream: the events of the outbox and the scans, from a position
- * on.
+ * The events of one live stream: those of the outbox and the scans of a workspace, from a position in both logs on. To
+ * resume, a client sends its last position (stream-position.ts).
  *
- * A client sends a position in both (stream-position.ts) back to resume.
- * The two logs are the buffer: a stream holds its position and the chunk that it is sending, however slow
- * its client is. An event carries the position right after it, so resuming from there neither repeats nor skips one; to
- * encrypt it takes about 10 µs. Within a chunk, events of the outbox come before scans.
+ * The two logs are the buffer: a stream holds its position and the chunk that it is sending, however slow its client is.
+ * Each event carries the position after it, so a client that resumes misses no event and gets none twice. Encrypting a
+ * position takes about 10 µs. Within a chunk, events of the outbox come before scans.
  */
 import type { EventKind } from '../../model/event.ts';
 import type { EventCursor } from '../../scans/query/scan-events.ts';
@@ -30,7 +29,7 @@ export interface FeedFilter {
   readonly role: Role;
   /** Undefined = all kinds. */
   readonly kinds: ReadonlySet<EventKind> | undefined;
-  /** Only what is about this code (`qr_…`). */
+  /** Only events about this code (`qr_…`). */
   readonly codeId: string | undefined;
 }
 
@@ -41,7 +40,7 @@ export class EventFeed {
   #scan: EventCursor;
   readonly #behind: FeedPosition['behind'];
   #text = '';
-  /** Events right after the client's position have expired. */
+  /** Events after the client's position have expired. */
   readonly hasGap: boolean;
 
   /** @param from where the client was; undefined = from now on */
@@ -66,7 +65,7 @@ export class EventFeed {
     this.hasGap = from !== undefined && isGone;
   }
 
-  /** Where the stream is, as a line of it; a client resumes from it. */
+  /** The line of the stream that names the present position. */
   idLine(): string {
     const position = { event: this.#event, scan: this.#scan };
     return `id: ${writePosition(this.#sources, this.#filter.workspaceNo, position)}\n`;

@@ -1,16 +1,13 @@
 /**
- * GET /events/stream: what happens in the workspace, as it happens, as server-sent events (WHATWG HTML,
- * 9.2), for dashboards and scripts.
+ * GET /events/stream: the events of the workspace as they happen, as server-sent events (WHATWG HTML, 9.2).
  *
  *   commit of a window or a change --signal--> stream --chunk--> client --Last-Event-ID--> …
  *
- * Lost access ends a stream: when keys or roles change, all streams end and clients reconnect; when a
- * session ends, its own stream ends before the next event. (A session that expires: at the next event or
- * heartbeat.)
- * Bounds: streams in all, per workspace, and per key or person; one chunk per stream, which the client takes before
- * the next is made (event-feed.ts), so a slow client costs no memory. A client that takes nothing for a minute
- * is disconnected (http/write.ts) and may resume from its last id. A quiet stream sends a comment now and then,
- * so that both ends and all proxies between know that it lives.
+ * Lost access ends a stream. When keys or roles change, all streams end and clients reconnect. When a session ends, its
+ * stream ends before the next event; when a session expires, at the next event or heartbeat.
+ * Streams are bounded in all, per workspace, and per key or person. A stream makes a chunk when the client has taken the
+ * previous one (event-feed.ts), so a slow client costs no memory. A client that takes nothing for a minute is disconnected
+ * (http/write.ts) and may resume from its last id. A quiet stream sends comments, so that proxies keep it open.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';
@@ -30,7 +27,7 @@ const heartbeatMs = 15_000;
 const retryMs = 2_000;
 const streamsMax = 512;
 const workspaceStreamsMax = 64;
-/** A key's programs, or a person's tabs: not an address, which a whole office may share. */
+/** Per key or person, not per address: an office may share one. */
 const clientStreamsMax = 16;
 const retryAfterSeconds = 15;
 /** Then the client reconnects with its key, and resumes from its last id. */
@@ -77,7 +74,7 @@ export interface EventStreamOptions extends EventLogs {
   readonly committed: readonly Signal[];
   /** Differs when keys, roles or memberships have changed. */
   readonly accessVersion: () => number;
-  /** Whether the session has not ended. */
+  /** Whether the session still exists. */
   readonly isSignedIn: (sessionHash: string) => boolean;
   /** Fired once, when the service stops. */
   readonly stopping: Signal;

@@ -5,10 +5,9 @@
  *                                    +--> by id, whose first 48 bits are the time --> page
  *   scans.page(before position)   --+
  *
- * One opaque cursor carries a position in each, so a page never repeats or skips what another page had:
- * an event that arrives late comes before its log's position, with the new ones.
- * In a cluster the cursor also names the machine whose blocks it is about. Another machine continues by time: scans of the
- * minute around it repeat, with the same ids.
+ * One opaque cursor carries a position in each log, so pages neither repeat nor skip an event. An event that arrives late
+ * is before its log's position, with the new events. In a cluster the cursor also names the core whose blocks it counts.
+ * Another core continues by time: scans of the minute around it repeat, with the same ids.
  */
 import { z } from 'zod';
 import type { EventEnvelope, EventKind } from '../../model/event.ts';
@@ -16,7 +15,7 @@ import { idTimeMs } from '../../model/ids.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { Role } from '../../model/workspace.ts';
 import { eventText } from './event-view.ts';
-import { queryInteger } from '../fields.ts';
+import { cursorField, queryInteger } from '../fields.ts';
 import { event } from './event-schemas.ts';
 import { cursorPageSchema, getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';
@@ -31,12 +30,7 @@ const batchesMax = 25;
 const query = z.object({
   type: kind.optional().meta({ description: 'Only events of this kind' }),
   limit: queryInteger(1, 100, 20).meta({ description: 'Items a page' }),
-  cursor: z
-    .string()
-    .min(1)
-    .max(512)
-    .optional()
-    .meta({ description: '`nextCursor` of the page before' }),
+  cursor: cursorField.meta({ description: '`nextCursor` of the previous page' }),
 });
 
 const eventPage = cursorPageSchema('EventPage', event);
@@ -103,7 +97,7 @@ function readPage(
   let scans = wantsScans ? readScans(events, workspaceNo, position.s, limit) : nothing;
   const merged = merge(outboxPart.rows, scans.rows).slice(0, limit);
   const taken = merged.filter((row) => row.sequence === undefined).length;
-  // The cursor follows a whole page: read the taken rows again as a page of their own.
+  // A cursor follows a whole page, so the rows that are taken are read again as one.
   if (taken < scans.rows.length) {
     scans = taken === 0 ? unread(position.s) : readScans(events, workspaceNo, position.s, taken);
   }
@@ -185,7 +179,7 @@ function merge(outbox: readonly Row[], scans: readonly Row[]): Row[] {
   }
 }
 
-/** A cursor of another machine, as one of this. */
+/** Translates a cursor of another core. */
 function continued(scans: ScanQueries['events'], { o, s, of, t }: Cursor): Cursor {
   if (of === undefined || typeof s !== 'string') return { o, s };
   return t === undefined ? { o } : { o, s: scans.pageFrom(t) };

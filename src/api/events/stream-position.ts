@@ -1,17 +1,17 @@
 /**
- * Where a live stream resumes: reads and writes the ids that clients send back as Last-Event-ID.
+ * Reads and writes the ids of a live stream, which clients send back as Last-Event-ID to resume.
  *
- *   id of the stream   encrypted "<outbox sequence>-<block sequence>.<entries done>", exactly behind an event; in a cluster
+ *   id of the stream   encrypted "<outbox sequence>-<block sequence>.<entries done>", right after an event; in a cluster
  *                      with "@<store>@<time>": whose blocks these are, and the time of this one
  *   evt_…              an event of GET /events: right after it in its own log, from its time on in the other
  *   other texts of the first form are unknown
  *
- * The two logs have no common order. After an event of the outbox the scans of the second before it repeat,
- * because they may have been committed after it; after a scan, only outbox events of its millisecond repeat.
+ * The two logs have no common order. After an event of the outbox, the scans of the second before it repeat, because they
+ * may have been committed after it. After a scan, only outbox events of its millisecond repeat.
  *
- * Each core has its own blocks of scans, but all have the same outbox. After an id of another core's stream, and after that
- * of an event, which does not name its core, the scans of the minute before it repeat. A scan that reached the other core
- * longer than that after this one may be missing.
+ * Each core has its own blocks of scans, but all have the same outbox. The scans of the minute before an id repeat if the
+ * id is from another core's stream, or is an event's, which does not name its core. A scan may be missing if it reached
+ * the other core more than a minute after this one.
  */
 import type { Clock } from '../../model/clock.ts';
 import { invalid } from '../../model/failure.ts';

@@ -1,6 +1,6 @@
 /**
- * GET {cdn}/{id}.png|.svg|.pdf|.eps|.webp: the image of a code, for anyone who has its address. There is no
- * key, no quota, and no parameter that changes the design.
+ * GET {cdn}/{id}.png|.svg|.pdf|.eps|.webp: the image of a code, for anyone who has its address. It needs no
+ * key, counts for no quota, and has no parameter that changes the design.
  *
  * With `?v=` and the image's current version, as in `imageUrl`, it may be cached for ever; otherwise for
  * five minutes. A deleted code is 410 at once, though caches may keep the copy they have.

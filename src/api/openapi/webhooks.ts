@@ -21,7 +21,7 @@ const headers = z.object({
   ),
   'webhook-id': header(
     'webhook-id',
-    'Standard Webhooks: id of the event, the first where the body is a list; of a list in a cluster, one of its own',
+    'Standard Webhooks: id of the event, of the first event if the body is a list; in a cluster, a list has its own id',
     'evt_01k3zq8m4hd2v7c5x9ab',
     idPattern('evt'),
   ),
@@ -96,7 +96,7 @@ export function createWebhooks(): ZodOpenApiPathsObject {
 }
 
 const listNote =
-  'Scans of a busy code come as a list of such events, each with an id of its own, unless `maxBatch` is 1.';
+  'Scans of a busy code come as a list of such events, each with its own id, unless `maxBatch` is 1.';
 
 function oneOrList(scanned: z.ZodObject): z.ZodType {
   return z

@@ -5,10 +5,9 @@
  *   GET  /unsubscribe/<token>  a page with a button: programs that open every link of a mail end nothing
  *   POST /unsubscribe/<token>  ends the digest; what a mail program sends by its own button (RFC 8058)
  *
- * A token that is unknown, revoked or over is answered with the same page, and counts against the caller's address in
- * the bucket of callers without a key, so that guesses, of 256 bits that are found by their hash, are slow as well. A link
- * that works counts against the address too, in its own bucket that an office behind one
- * address does not exhaust; never against the quota of its workspace.
+ * A token that is unknown, revoked or over gets the same page. It counts against the caller's address in the bucket of
+ * callers without a key, so that guessing is slow. A link that works counts against the address in another bucket, large
+ * enough for an office behind one address, and never against the quota of its workspace.
  */
 import { isRead, type Reply, type Request } from '../../http/request.ts';
 import { addressGroup } from '../../model/address.ts';
@@ -62,7 +61,7 @@ export class PublicPages {
     this.#opened = new MemoryQuota(options.clock, openedLimits, addressGroup);
   }
 
-  /** Answers it; undefined for a path or a method without a page. @throws Failure overloaded, storage_full */
+  /** Undefined for a path or a method without a page. @throws Failure overloaded, storage_full */
   find(request: Request): (() => Promise<Reply>) | undefined {
     const { method, path } = request;
     const reads = isRead(request);
@@ -77,7 +76,7 @@ export class PublicPages {
     const token = request.path.slice(reportPrefix.length);
     const asked = new URLSearchParams(request.query).get('range');
     const range = reportRanges.find((one) => one === asked);
-    // Whatever the token: it answers no guess.
+    // Before the token is read, so that the answer tests no guess.
     if (asked !== null && range === undefined) return this.#known(request, noRange, 400);
     const rate = this.#opened.peek(request.clientAddress);
     if (!rate.allowed) return send(429, throttled, rate);
@@ -91,7 +90,7 @@ export class PublicPages {
     if (request.method !== 'POST') {
       return digests.isToken(token) ? this.#known(request, question) : this.#missed(request);
     }
-    // A mail program may send it twice: the second finds nothing any more, and all is well.
+    // A mail program may send it twice: the second time also succeeds.
     const isEnded = await digests.unsubscribe(token);
     return isEnded ? this.#known(request, ended) : this.#missed(request, 200, ended);
   }

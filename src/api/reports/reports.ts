@@ -68,7 +68,7 @@ const report = z
       .nullable()
       .meta({ description: 'Null for a code’s' }),
     title: z.string().nullable().meta({
-      description: 'What the page is called; null = as the code or campaign is',
+      description: 'Title of the page; null = the name of the code or campaign',
       example: 'Summer menu, all branches',
     }),
     range,

@@ -44,7 +44,7 @@ export const attempt = z
     at: time.meta({ description: 'When it began' }),
     durationMs: z.number().min(0).meta({ description: 'How long it took', example: 38 }),
     remoteIp: z.string().nullable().meta({
-      description: 'Address it was sent to; null when none was reached',
+      description: 'Address it was sent to; null if it reached none',
       example: '198.18.7.20',
     }),
     status: z

@@ -323,8 +323,8 @@ function testRoute({ webhooks: { endpoints, deliveries }, ids, clock }: Webhooks
     tag,
     summary: 'Send a sample',
     description:
-      'Signs and sends a sample of the kind now, once, also to a disabled endpoint, and says what came ' +
-      'back. The answer is 200 whatever the receiver did.',
+      'Signs a sample of the kind, sends it once, also to a disabled endpoint, and reports the response. ' +
+      'The answer is 200 whatever the receiver did.',
     body: testBody,
     answer: { status: 200, schema: testResult, what: 'How the receiver answered' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
@@ -343,7 +343,7 @@ function testRoute({ webhooks: { endpoints, deliveries }, ids, clock }: Webhooks
   });
 }
 
-/** @throws Failure conflict when none of its secrets can be decrypted: nothing is sent unsigned */
+/** @throws Failure conflict if none of its secrets can be decrypted: a test is never sent unsigned */
 function assertSigns(endpoints: Webhooks['endpoints'], { no }: EndpointRecord): void {
   if (endpoints.secretsOf(no).length > 0) return;
   const why = 'its secret cannot be read, expected a new one by rotate-secret';

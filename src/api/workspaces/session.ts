@@ -161,8 +161,8 @@ function signInRoute(
     tag,
     summary: 'Sign in',
     description:
-      'Begins a session in a cookie. Failures make the next attempt wait, per account and address; ' +
-      'an unknown e-mail is answered as a wrong password is.',
+      'Begins a session in a cookie. Failures make the next attempt wait, per account and address. ' +
+      'An unknown e-mail gets the same answer as a wrong password.',
     body: signInBody,
     isRepeatable: true,
     answer: {
