@@ -1,6 +1,4 @@
-/**
- * Validation: a zod schema over a body or a query; all faults at once, with messages for people.
- */
+/** Checks a body or a query by a zod schema; reports all faults at once, with messages for people. */
 import type { z } from 'zod';
 import { Failure, type Fault, faultPathLengthMax } from '../model/failure.ts';
 import { shownText } from '../model/text.ts';
@@ -21,8 +19,8 @@ export function check<S extends z.ZodType>(schema: S, value: unknown): Checked<z
 }
 
 /**
- * The schema, which adds the faults of the domain to its own, one a field, so that an answer names all of them. The domain
- * checks a body without faults itself.
+ * Adds the faults of the domain to those of the schema, one a field, so that an answer names all of them. If the schema finds
+ * no fault, the domain checks the body itself.
  *
  * @param faultsOf called with the sound parts of the body
  */

@@ -1,7 +1,7 @@
 /**
- * Adds an ETag, and brotli or gzip, to the texts that clients fetch repeatedly: the document, the pages under /docs, and
- * lists. Other answers are small, and a secret next to a text that a stranger chooses must not be
- * compressed. The document and the pages are compressed once for each coding.
+ * Adds an ETag, and brotli or gzip, to texts that clients fetch repeatedly: the document, the pages under /docs, and lists.
+ * Other answers are small, or may have a secret next to a stranger's text, whose compressed size would reveal it. The
+ * document and the pages are compressed once for each coding.
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';

@@ -1,10 +1,10 @@
 /**
- * X-Unknown-Parameters: the names in a query that the operation does not have. They are accepted, because clients
- * and proxies add their own, and named, because otherwise `sort` on a list that cannot sort would seem to work.
+ * X-Unknown-Parameters: the parameters of a query that the operation does not have. The API accepts them, because clients and
+ * proxies add their own, and names them, because otherwise `sort` on a list that cannot sort would seem to work.
  *
  *   ?sort=name&%0d%0aSet-Cookie:x=1   ->   X-Unknown-Parameters: sort,%0D%0ASet-Cookie%3Ax
  *
- * Names are percent-encoded in UTF-8, so that no name injects a header or looks like two names.
+ * Names are percent-encoded in UTF-8, so that a name cannot inject a header or look like two names.
  */
 import { type Reply, withHeader } from '../http/request.ts';
 import type { RouteDescription } from './route.ts';

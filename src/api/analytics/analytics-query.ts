@@ -1,6 +1,4 @@
-/**
- * The parameters of analytics other than the range: the time zone of its days, a period to compare with, and filters.
- */
+/** The parameters of analytics other than the range: the time zone of its days, a period to compare with, and filters. */
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { DayRange } from '../../model/day.ts';
@@ -31,7 +29,7 @@ const zone = timeZoneField('Expected UTC, workspace, or a time zone such as Euro
   .default(utcCalendar.zone)
   .meta({
     override: { type: 'string', maxLength: 64, default: utcCalendar.zone },
-    description: 'Whose days are meant: `UTC`, `workspace` (its time zone) or an IANA name',
+    description: 'Time zone of the days: `UTC`, `workspace` (its own) or an IANA name',
     example: 'Europe/Berlin',
     param: { id: 'Timezone' },
   });
@@ -51,7 +49,7 @@ export const questionShape = {
     .regex(/^[A-Z]{2}$/, 'Expected two capital letters such as DE')
     .optional()
     .meta({
-      description: 'Scans of this country alone; `ZZ` = unknown',
+      description: 'Only scans from this country; `ZZ` = unknown',
       example: 'DE',
       param: { id: 'ByCountry' },
     }),
@@ -62,18 +60,22 @@ export const questionShape = {
     .enum(deviceNames)
     .optional()
     .meta({
-      description: 'By this kind of device alone',
+      description: 'Only scans by this kind of device',
       example: 'mobile',
       param: { id: 'ByDevice' },
     }),
   os: z
     .enum(osNames)
     .optional()
-    .meta({ description: 'By this system alone', example: 'iOS', param: { id: 'ByOs' } }),
+    .meta({ description: 'Only scans by this system', example: 'iOS', param: { id: 'ByOs' } }),
   browser: z
     .enum(browserNames)
     .optional()
-    .meta({ description: 'By this browser alone', example: 'Safari', param: { id: 'ByBrowser' } }),
+    .meta({
+      description: 'Only scans by this browser',
+      example: 'Safari',
+      param: { id: 'ByBrowser' },
+    }),
   referer: named('From pages of this host alone; `direct` = from none', 'example.com').meta({
     param: { id: 'ByReferer' },
   }),
@@ -85,13 +87,13 @@ export const questionShape = {
     .min(1)
     .max(tagLengthMax)
     .optional()
-    .meta({ description: 'Codes with this tag alone', example: 'menu', param: { id: 'ByTag' } }),
+    .meta({ description: 'Only codes with this tag', example: 'menu', param: { id: 'ByTag' } }),
   campaignId: givenId('cmp', 'a campaign')
     .optional()
-    .meta({ description: 'Codes in this campaign alone', param: { id: 'ByCampaign' } }),
+    .meta({ description: 'Only codes in this campaign', param: { id: 'ByCampaign' } }),
   qrCodeId: givenId('qr', 'a code')
     .optional()
-    .meta({ description: 'This code alone', param: { id: 'ByCode' } }),
+    .meta({ description: 'Only this code', param: { id: 'ByCode' } }),
 };
 export type Question = z.output<z.ZodObject<typeof questionShape>>;
 

@@ -17,7 +17,7 @@ export const lastDay = day.meta({
 });
 export const scanCount = count.meta({ description: 'Scans', example: 42 });
 
-/** `from` and `to` of a query, described by what they are when absent; components of the document. */
+/** `from` and `to` of a query, described by their defaults; components of the document. */
 export const rangeShape = (of: 'Code' | 'Campaign' | 'Workspace', from: string, to: string) => ({
   from: queryDay
     .optional()
@@ -57,7 +57,7 @@ export const totalsShape = {
 export const scannersShape = {
   newScanners: count.nullable().meta({
     description:
-      'Visitors without a scan in the 90 days before; null where `error` is more than a tenth of it, with a filter, ' +
+      'Visitors without a scan in the 90 days before; null if `error` is more than a tenth of it, with a filter, ' +
       'or where those days are not known',
     example: 25,
   }),
@@ -72,14 +72,14 @@ export const scannersShape = {
     .meta({ description: 'Standard error of both, in scanners; 0 = exact', example: 0 }),
 };
 
-/** Of a period that is compared; absent where both are whole. */
+/** Of a period that is compared; absent if both are whole. */
 const untilShape = {
   until: z
     .string()
     .meta({
       id: 'ComparedUntil',
       override: { type: 'string', format: 'date-time' },
-      description: 'Until when its scans are in `change`; absent where both periods are over',
+      description: 'End of the scans that `change` compares; absent if both periods are over',
       example: '2026-03-31T01:45:00.000Z',
     })
     .optional(),
@@ -97,7 +97,7 @@ export const interval = z
     param: { id: 'Interval' },
   });
 const byDescription =
-  'The property by which scans are grouped. `hour_of_week` is `mon-00` to `sun-23`; `bot` counts what was kept out of the ' +
+  'The property by which scans are grouped. `hour_of_week` is `mon-00` to `sun-23`; `bot` counts what was excluded from the ' +
   'scans, by reason. ';
 /** Of many codes. */
 export const groupBreakdowns = ['code', 'tag', 'campaign'] as const;
@@ -124,10 +124,13 @@ export const byOfCode = z.enum(codeBreakdowns).meta({
 const fraction = z.number().nullable();
 const changeShape = z
   .object({
-    totalScans: fraction.meta({ description: 'Null when there were none', example: 0.25 }),
-    uniqueScanners: fraction.meta({ description: 'Null when there were none', example: 0.2 }),
+    totalScans: fraction.meta({ description: 'Null if there were none', example: 0.25 }),
+    uniqueScanners: fraction.meta({ description: 'Null if there were none', example: 0.2 }),
   })
-  .meta({ id: 'Change', description: 'Against `previous`, as fractions; with `compare` alone' });
+  .meta({
+    id: 'Change',
+    description: 'Change since `previous`, as fractions; only with `compare`',
+  });
 
 /** An answer with the zone of its days and, with `compare`, the period before. @param id of that period's schema */
 const compared = <Shape extends z.ZodRawShape, Before extends z.ZodRawShape>(
@@ -179,7 +182,7 @@ export const timeseries = compared(seriesFields, 'SeriesBefore', seriesFields).m
 const breakdownFields = {
   by: z
     .enum([...codeBreakdowns, ...groupBreakdowns])
-    .meta({ description: 'As asked for', example: 'country' }),
+    .meta({ description: 'As requested', example: 'country' }),
   from: firstDay,
   to: lastDay,
   data: z
@@ -205,7 +208,7 @@ export const breakdown = compared(breakdownFields, 'BreakdownBefore', breakdownF
 
 export type TotalsRow = readonly [metric: string, key: string, value: number];
 
-/** One row a number: what it is of, which, and how many. */
+/** A row for each number: its group, its key and its count. */
 export function totalsRows(analytics: Analytics): TotalsRow[] {
   const { totalScans, uniqueScanners, devices, topCountries } = analytics;
   return [

@@ -1,6 +1,6 @@
 /**
- * /qr-codes/:id/analytics: scans over a range of days of a time zone, both ends included. Deleted codes have analytics
- * for 90 days, as long as their records.
+ * /qr-codes/:id/analytics: scans over a range of days of a time zone, both ends included. Deleted codes have analytics for
+ * 90 days, like their records.
  */
 import type { QrCodeRecord } from '../../model/code.ts';
 import { labelOfRoute, labelsMax } from '../../model/routing/labels.ts';

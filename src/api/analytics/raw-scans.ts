@@ -89,8 +89,7 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
     access: 'viewer',
     tag: analyticsTag,
     summary: 'Raw scans',
-    description:
-      'Every scan that is still kept (90 days unless configured otherwise), newest first.',
+    description: 'Every scan that is still stored (90 days by default), newest first.',
     query,
     jsonOnly: ['limit', 'cursor'],
     answer: { status: 200, schema: rawScanPage, what: 'A page of scans' },
@@ -139,7 +138,7 @@ function oneStepACycle(raw: ScanQueries['raw']): StepOf {
 interface Walk {
   readonly step: StepOf;
   readonly filter: RawScanFilter;
-  /** Undefined = there is nothing. */
+  /** Undefined = there are no scans. */
   readonly from: RawScanCursor | undefined;
 }
 
@@ -160,7 +159,7 @@ async function readPage(
   return at === undefined ? { data } : { data, next: at };
 }
 
-/** The scans before a damaged block are a page; the next page is refused. */
+/** The scans before a damaged block form a page. The request for the next page fails. */
 const damagedAfter =
   (data: readonly RawScan[]) =>
   (error: unknown): 'damaged' => {
@@ -206,7 +205,7 @@ const sampleScan: RawScan = {
   route: 'app-store',
 };
 
-/** Nothing of the store is held between two steps. */
+/** Holds no part of the store between two steps. */
 async function* textPieces(
   { step, filter, from }: Walk,
   { header, line }: Lines,

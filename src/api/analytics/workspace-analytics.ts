@@ -1,6 +1,6 @@
 /**
- * /analytics: the workspace as a whole, from sums that the engine maintains, so that they cost the same over
- * ten codes and over 100,000. They count every scan of the range, also those of deleted codes.
+ * /analytics: the workspace as a whole, from sums that the engine maintains: they cost the same for ten codes and for 100,000.
+ * They count every scan of the range, also those of deleted codes.
  */
 import { z } from 'zod';
 import type { Clock } from '../../model/clock.ts';

@@ -83,7 +83,7 @@ export const campaignPatchBody = z
   .strictObject({
     name: name.optional(),
     startDate: startDate.optional(),
-    endDate: endDate.nullable().optional().meta({ description: 'Null takes the end away' }),
+    endDate: endDate.nullable().optional().meta({ description: 'Null removes the end' }),
     qrCodeIds: qrCodeIds.optional().meta({ description: 'Replaces the list' }),
   })
   .meta({
@@ -94,7 +94,10 @@ export const campaignPatchBody = z
 
 export const campaignListQuery = z.object({
   ...pageQuery,
-  status: z.enum(campaignStatuses).optional().meta({ description: 'Campaigns that are so now' }),
+  status: z
+    .enum(campaignStatuses)
+    .optional()
+    .meta({ description: 'Only campaigns with this status now' }),
 });
 
 const named = {
@@ -128,10 +131,10 @@ export const campaign = z
     qrCodes: z
       .array(z.object({ id: qrCodeId, ...named }))
       .optional()
-      .meta({ description: 'The same codes by name; absent in lists, where it would be too much' }),
+      .meta({ description: 'The same codes by name; absent in lists, to keep them small' }),
     status: z
       .enum(campaignStatuses)
-      .meta({ description: 'By its schedule and the clock', example: 'active' }),
+      .meta({ description: 'Depends on its schedule and the clock', example: 'active' }),
     createdAt,
     updatedAt,
     result: campaignResult.nullable().meta({
@@ -177,11 +180,11 @@ export const conversionBody = z
   .strictObject({
     qrCodeId: givenQrCodeId,
     value: z.number().min(0).max(valueMax).optional().meta({
-      description: 'What it was worth, in a currency of yours; summed',
+      description: 'Its worth, in your own currency; summed',
       example: 19.9,
     }),
     externalId: plainText(externalIdLengthMax).optional().meta({
-      description: 'Your own name of it: the same again within 90 days is not counted again',
+      description: 'Your own id of it: within 90 days it counts once',
       example: 'order-4711',
     }),
   })
@@ -193,16 +196,13 @@ export const conversionBody = z
 export const conversion = z
   .object({
     qrCodeId,
-    value: z
-      .number()
-      .nullable()
-      .meta({ description: 'What it was worth; null without', example: 19.9 }),
+    value: z.number().nullable().meta({ description: 'Its worth; null without', example: 19.9 }),
     externalId: z
       .string()
       .nullable()
-      .meta({ description: 'Your own name of it; null without', example: 'order-4711' }),
+      .meta({ description: 'Your own id of it; null without', example: 'order-4711' }),
     createdAt: time.meta({ description: 'When it was counted' }),
-    deduplicated: z.boolean().meta({ description: 'It was counted before, not by this request' }),
+    deduplicated: z.boolean().meta({ description: 'True if an earlier request counted it' }),
   })
   .meta({ id: 'Conversion' });
 

@@ -1,7 +1,4 @@
-/**
- * /campaigns: create, list, read, change, delete, and their numbers. Shapes in, records out; the rules
- * are in src/campaigns.
- */
+/** /campaigns: create, list, read, change, delete, and their numbers. The rules are in src/campaigns. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { CampaignTotals } from '../../campaigns/campaign-analytics.ts';
@@ -108,7 +105,8 @@ function getOne(options: CampaignsOptions): Route {
     access: 'viewer',
     tag,
     summary: 'Get a campaign',
-    description: 'With its codes, its status by the clock, and what it came to once it has ended.',
+    description:
+      'With its codes, its status by the clock, and its final numbers once it has ended.',
     schema: campaign,
     what: 'The campaign',
     read: ({ actor, id }) => viewWithCodes(options, options.campaigns.get(actor, id)),
@@ -124,7 +122,7 @@ function patchOne(options: CampaignsOptions): Route {
     tag,
     summary: 'Update a campaign',
     description:
-      'JSON merge patch. A moved `endDate` moves the end, `null` takes it away; from the end on ' +
+      'JSON merge patch. A moved `endDate` moves the end, `null` removes it; from the end on ' +
       'schedule and codes stay as they are (409), only the name can change.',
     body: campaignPatchBody,
     answer: { status: 200, schema: campaign, what: 'The campaign as it is now' },

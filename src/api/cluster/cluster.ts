@@ -1,9 +1,9 @@
 /**
- * /cluster: the machines of the installation, for the people who run it, and the way to let another one lead. The leader
- * answers; what joins and leaves a cluster is a command on a machine (`quietzone cluster`).
+ * /cluster: shows the machines of the installation and lets another one lead. The leader answers. Machines join and leave by
+ * a command (`quietzone cluster`).
  *
- * Machines are the installation's, and other workspaces' members may not know of them: owners and admins of its first
- * workspace see the cluster. All others get what a machine alone answers.
+ * Only owners and admins of the installation's first workspace see the cluster. All others get the answer of a standalone
+ * machine.
  */
 import { z } from 'zod';
 import { Failure } from '../../model/failure.ts';
@@ -123,7 +123,7 @@ export type ClusterReport = Omit<Viewed<typeof clusterSchema>, 'nodes'> & {
 /** The least role that sees the cluster. */
 const access = 'admin';
 
-/** Whether there is a cluster for them: decides what `getCluster` answers, and whether the dashboard has a page of it. */
+/** Whether the actor may see a cluster: decides the answer of `getCluster`, and whether the dashboard has its page. */
 export function seesCluster({ cluster, workspaces }: ClusterOptions, actor: Actor): boolean {
   const isAllowed = roleAtLeast(actor.role, access);
   return cluster !== undefined && isAllowed && workspaces.isFirst(actor.workspaceNo);

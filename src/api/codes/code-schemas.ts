@@ -71,8 +71,7 @@ const tags = z
   .array(plainText(tagLengthMax))
   .max(tagsMax)
   .meta({
-    description:
-      'Words to find it by; each takes the spelling that the workspace has (GET /qr-codes/tags)',
+    description: 'Words to find it by, in the spelling that the workspace has (GET /qr-codes/tags)',
     example: ['menu', 'berlin'],
   });
 const scanLimit = z.int().min(1).max(scanLimitMax).meta({
@@ -84,11 +83,11 @@ const metadata = z
   .superRefine((value, context) => {
     for (const { message } of metadataFaults(value)) context.addIssue({ code: 'custom', message });
   })
-  .meta({ description: 'Yours: kept and returned as it is', example: { table: 12 } });
+  .meta({ description: 'Your own data, returned as it is', example: { table: 12 } });
 const campaignId = givenId('cmp', 'a campaign');
 const campaignIds = z.array(campaignId).max(codeCampaignsMax).meta({
   description:
-    'All campaigns that it is in. One that has ended keeps its codes, whether it is in the list or not',
+    'All its campaigns. A campaign that has ended keeps its codes, whether it is in the list or not',
 });
 const externalId = plainText(externalIdLengthMax).meta({
   description: 'Your own id of it; no two codes of a workspace have the same',
@@ -139,7 +138,7 @@ export const importBody = createBody.extend({
       .string()
       .regex(
         importedSlugPattern,
-        'Expected 1 to 64 letters, digits, _ or -, in segments parted by /',
+        'Expected 1 to 64 letters, digits, _ or -, in segments separated by /',
       ),
   ),
   design: z
@@ -162,7 +161,7 @@ const designPatch = z
       .partial()
       .nullable()
       .optional()
-      .meta({ description: 'In place of `foreground`; null takes it away' }),
+      .meta({ description: 'Replaces `foreground`; null removes it' }),
   })
   .meta({ id: 'DesignPatch', description: 'Merged into the design: absent keeps, null resets' });
 
@@ -173,7 +172,7 @@ export const patchBody = z
     utm: fields.utm
       .nullable()
       .optional()
-      .meta({ description: 'Merged into the parameters that it has; null takes all away' }),
+      .meta({ description: 'Merged into its parameters; null removes all' }),
     design: designPatch.nullable().optional().meta({
       description: 'Merged into the design; null makes the image plain',
     }),
@@ -197,12 +196,12 @@ const idList = z
 export const listQuery = z.object({
   ...pageQuery,
   ids: idList.optional().meta({
-    description: `The live ones of these codes, up to ${idsMax} ids with commas; goes with no other filter`,
+    description: `The live codes of these ids: up to ${idsMax}, separated by commas, without other filters`,
   }),
   type: z.enum(codeTypes).optional().meta({ description: 'Codes of this type' }),
   campaign: campaignId.optional().meta({ description: 'Codes of this campaign' }),
   externalId: externalId.optional().meta({
-    description: 'The one live code that has it, if any; goes with no other filter',
+    description: 'The live code that has it, if any; without other filters',
   }),
   sort: z.enum(codeSorts).optional().meta({
     description: '`-createdAt`, the default: newest first; `createdAt`: oldest first',
@@ -239,7 +238,8 @@ export const listQuery = z.object({
       description: 'Only dynamic codes, or only static ones',
     }),
   status: z.enum(codeStatuses).optional().meta({
-    description: 'Codes that are so now, each in one status: expired ones are not among `used_up`',
+    description:
+      'Only codes with this status now. Each has one status: expired codes are not `used_up`',
   }),
 });
 
@@ -289,7 +289,7 @@ const shownSlug = z
   .meta({ description: 'The short code; null for static codes', example: 'K7RM2X9D' });
 const shownCampaignIds = z
   .array(z.string())
-  .meta({ description: 'Every campaign it is in, oldest first', example: [] });
+  .meta({ description: 'Its campaigns, oldest first', example: [] });
 const shownExpiresAt = time.nullable().meta({
   description: 'From then on it leads to `fallbackUrl`, or answers 410; null = never',
   example: null,
@@ -333,7 +333,7 @@ export const qrCode = z
     }),
     metadata: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'Yours, as you set it', example: { table: 12 } }),
+      .meta({ description: 'Your own data', example: { table: 12 } }),
     design: design.nullable().meta({ description: 'Null = the plain image' }),
     ...shownRouting,
     externalId: z
@@ -355,7 +355,7 @@ export const putBody = z
     id: 'QrCodePut',
     example: { target: 'https://example.com/winter-menu', name: 'Table 12' },
     description:
-      'Full replacement: absent or null resets. Takes what GET gave: fields that cannot change are ignored where they are as they are',
+      'Full replacement: absent or null resets. Accepts the answer of GET: unchanged fields that cannot change are ignored',
   });
 
 export const qrCodeItem = z.object(shownFields).meta({ id: 'QrCodeItem' });

@@ -1,9 +1,8 @@
 /**
- * GET /qr-codes/export.csv: every code of the filter, newest first, as a stream of any length. Read slice by
- * slice as fast as the client takes it: memory is a slice, and no snapshot of the store is held in between.
- * Columns that a create takes have their names of POST /qr-codes/bulk, which takes the whole table.
- *
- * Metadata has a column for each key, so the codes are read twice: for the keys, then for the rows.
+ * GET /qr-codes/export.csv: every code of the filter, newest first, as a stream of any length. It reads slice by slice, as
+ * fast as the client takes them: memory has one slice, and no snapshot of the store is open in between. Columns have the
+ * names of POST /qr-codes/bulk, which takes the whole table. Metadata has a column for each key, so the codes are read
+ * twice: for the keys, then for the rows.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { isColumn, tagsText } from '../../codes/bulk/rows.ts';
@@ -17,7 +16,7 @@ import type { StreamedResult } from '../route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import { utmKeys } from '../../model/routing/routing.ts';
 
-/** Keys with a column, the first that are met: bounds the width of every row, and a bulk body has 200 columns. */
+/** The first so many keys have a column. Bounds the width of rows: a bulk body has at most 200 columns. */
 const metadataColumnsMax = 100;
 /** Codes made into lines without a pause: at about 60 us each, 2 ms. */
 const linesPerSlice = 30;
@@ -82,13 +81,13 @@ async function* linesOf(
       await yieldToEventLoop();
     }
   }
-  // Not an id, and not to be taken for one: a file that lacks codes must not look whole.
+  // Cannot be mistaken for an id. A file that lacks codes must not look complete.
   if (unreadable > 0) {
     yield Buffer.from(csvLine([`unreadable: ${unreadable} left out, their records are damaged`]));
   }
 }
 
-/** One for each key, and one of JSON for what has none: keys that no column can name, and those beyond the bound. */
+/** A column for each key, and one of JSON for keys that cannot name a column or exceed the bound. */
 async function metadataColumns(slices: AsyncIterable<CodeSlice>): Promise<Column[]> {
   const keys = new Set<string>();
   let hasOthers = false;

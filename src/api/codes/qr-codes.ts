@@ -177,10 +177,10 @@ function putOne(options: QrCodesOptions): Route {
   });
 }
 
-/** They change by themselves, or are in answers to a change alone: what is sent of them is ignored. */
+/** They change by themselves, or are only in answers to a change: the API ignores them in a body. */
 const ignoredFields = ['scans', 'status', 'warnings'];
 
-/** @throws Failure validation_failed for each field that cannot change and is not as it is shown */
+/** @throws Failure validation_failed for each field that cannot change and differs */
 function assertFixed(body: object, shown: object): void {
   const present = new Map<string, unknown>(Object.entries(shown));
   const wrong = Object.entries(body).filter(([name, value]) => {

@@ -1,6 +1,6 @@
 /**
- * Where a code leads, on the wire: rules, splits, UTM parameters, and the states that a code can be in. The bounds are
- * those of model/routing/routing.ts; what goes over several fields is checked by codes/routing/route-faults.ts.
+ * Where a code leads, on the wire: rules, splits, UTM parameters, and the states that a code can be in. The bounds are those
+ * of model/routing/routing.ts; codes/routing/route-faults.ts checks rules between fields.
  */
 import { z } from 'zod';
 import { expiresAtMsMax } from '../../codes/rules.ts';
@@ -49,7 +49,7 @@ const issue = (code: string, message: string, path: string[] = []) => ({
   path,
 });
 
-/** Of rules between fields: a misspelled field is not reported as missing as well. */
+/** For rules between fields: does not also report a misspelled field as missing. */
 const whereSound = {
   when: ({ issues }: { readonly issues: readonly unknown[] }) => issues.length === 0,
 };
@@ -69,7 +69,7 @@ const variant = z
     label,
     target,
     weight: z.int().min(1).max(weightMax).meta({
-      description: 'Its share is this of the sum of all weights',
+      description: 'Its share is this, divided by the sum of all weights',
       example: 50,
     }),
   })
@@ -79,7 +79,7 @@ const split = z
   .min(splitLeast)
   .max(splitMax)
   .meta({
-    description: 'Visitors are dealt out by weight; each keeps the variant it had',
+    description: 'Distributes visitors by weight; each keeps its variant',
     example: [
       { label: 'short-page', target: 'https://example.com/a', weight: 50 },
       { label: 'long-page', target: 'https://example.com/b', weight: 50 },
@@ -115,13 +115,13 @@ const timeWindow = z
     ),
     from: z.exactOptional(
       z.string().regex(clockTime, 'Expected a time of day as 09:00').meta({
-        description: 'Counts; absent = 00:00',
+        description: 'Included; absent = 00:00',
         example: '09:00',
       }),
     ),
     to: z.exactOptional(
       z.string().regex(endTime, 'Expected a time of day as 17:30, or 24:00').meta({
-        description: 'Does not count; absent = 24:00. Before `from`: the window spans midnight',
+        description: 'Excluded; absent = 24:00. Before `from`: the window spans midnight',
         example: '17:30',
       }),
     ),
@@ -145,10 +145,10 @@ const instant = z.iso
 const dateWindow = z
   .strictObject({
     from: z.exactOptional(
-      instant.meta({ description: 'Counts', example: '2026-12-01T00:00:00.000Z' }),
+      instant.meta({ description: 'Included', example: '2026-12-01T00:00:00.000Z' }),
     ),
     to: z.exactOptional(
-      instant.meta({ description: 'Does not count', example: '2027-01-01T00:00:00.000Z' }),
+      instant.meta({ description: 'Excluded', example: '2027-01-01T00:00:00.000Z' }),
     ),
   })
   .superRefine(({ from, to }, context) => {
@@ -286,7 +286,7 @@ export const routingFields = {
         `Rules and splits have at most ${routeTargetsMax} targets together. Bots and previews get \`target\``,
       example: [],
     }),
-  split: split.meta({ description: 'In place of `target`, where no rule holds' }),
+  split: split.meta({ description: 'Replaces `target` if no rule holds' }),
   utm,
   passQuery: z.boolean().meta({
     description: 'Adds the short link’s own query to its target, except names that the target has',
@@ -300,7 +300,8 @@ export const routingFields = {
     example: false,
   }),
   fallbackUrl: target.meta({
-    description: 'Where a paused, early, expired or used-up code leads, in place of an error page',
+    description:
+      'Where a paused, early, expired or used-up code leads, instead of to an error page',
     example: 'https://example.com/closed',
   }),
 };
@@ -309,7 +310,7 @@ export const routingFields = {
 export const shownRouting = {
   rules: routingFields.rules,
   split: routingFields.split.nullable().meta({
-    description: 'In place of `target`, where no rule holds; null without',
+    description: 'Replaces `target` if no rule holds; null without',
     example: null,
   }),
   utm: utm.nullable().meta({ description: 'Added to every target; null without', example: null }),
@@ -325,25 +326,26 @@ export const shownRouting = {
   warnings: z
     .array(
       z.object({
-        path: z.string().meta({ description: 'What it is about', example: 'rules.3' }),
+        path: z.string().meta({ description: 'The field', example: 'rules.3' }),
         code: z.string().meta({
           description:
             '`unreachable`: a rule that never wins, because of one before it; ' +
             '`past`: an `expiresAt` before the creation',
           example: 'unreachable',
         }),
-        message: z.string().meta({ description: 'The same for people' }),
+        message: z.string().meta({ description: 'For people' }),
       }),
     )
     .max(rulesMax + 1)
     .optional()
     .meta({
-      description: 'In answers to a change: what is kept as you sent it, and may be a mistake',
+      description:
+        'In answers to a change: parts that are stored as you sent them, but may be mistakes',
       example: [],
     }),
 };
 
-/** A field that may be left out, or be null: that is how answers write what is not set. */
+/** A field that may be absent or null: answers write an unset field as null. */
 export function unset<Field extends z.ZodType>(field: Field) {
   return field.nullish().transform((value) => value ?? undefined);
 }

@@ -1,4 +1,4 @@
-/** GET /qr-codes/tags: what people choose from, so that one thing has one tag. */
+/** GET /qr-codes/tags: the tags that people choose from, so that one thing has one tag. */
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import { tagLengthMax } from '../../codes/rules.ts';
@@ -40,8 +40,8 @@ export function tagRoutes(codes: Codes): Route[] {
       tag: 'QR codes',
       summary: 'List tags',
       description:
-        'The tags of the workspace’s codes. Tags that differ by case, accents or spaces alone are one, and keep the ' +
-        'spelling that was written first: `summer` becomes `Summer` where that is there.',
+        'The tags of the workspace’s codes. Tags that differ only by case, accents or spaces are one, in the ' +
+        'spelling that came first: `summer` becomes `Summer` if that exists.',
       query,
       schema: tagList,
       what: 'Tags with their counts',

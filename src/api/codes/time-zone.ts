@@ -3,11 +3,11 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
 const nameLengthMax = 64;
-/** Offsets such as `+01:00`, which `Intl` takes too, are no zones: they know no summer. */
+/** Refuses offsets such as `+01:00`, which `Intl` also takes: they have no summer time. */
 const name = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
-/** Asking takes some 20 µs, and thousands of rows have the same zone; there are about 600. */
+/** A lookup takes some 20 µs, and thousands of rows may have the same zone. About 600 exist. */
 const known = new LRUCache<string, { readonly name: string | undefined }>({ max: 1_000 });
-/** Names by their small letters: `Intl` takes any case, and would keep it. */
+/** Names by their lower case: `Intl` takes any case and does not correct it. */
 const spellings = new Map(
   ['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => [zone.toLowerCase(), zone]),
 );

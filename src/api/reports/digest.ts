@@ -1,4 +1,4 @@
-/** /profile/digest: whether the signed-in person gets the numbers of the workspace they are in by mail. */
+/** /profile/digest: whether the signed-in person gets the numbers of their present workspace by mail. */
 import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';

@@ -20,20 +20,20 @@ import { view } from '../view.ts';
 
 const silentHours = z.int().min(1).max(silentHoursMax).meta({
   description:
-    'Reports when there were no scans for so many hours, and the average of the same hours of the week has 8 or more',
+    'Reports that no scans came for so many hours, if the same hours of the week have 8 or more on average',
   example: 24,
 });
 const spikeFactor = z.number().min(spikeFactorMin).max(spikeFactorMax).meta({
   description:
-    'Reports when an hour has so many times the average of its hour of the week, and 20 scans or more',
+    'Reports an hour of 20 scans or more that has so many times the average of its hour of the week',
   example: 5,
 });
 const target = z.boolean().meta({
-  description: 'Requests every address that it leads to once a day; alerts when one fails twice',
+  description: 'Requests every address that it leads to once a day; reports one that fails twice',
   example: true,
 });
 const mail = z.boolean().meta({
-  description: 'Whether you get mail too, where a mail server is set up',
+  description: 'Whether you also get mail, if a mail server is set up',
   example: true,
 });
 const mailTo = z
@@ -65,14 +65,8 @@ export const watchBody = z
 
 export const watchPatch = z
   .strictObject({
-    silentHours: silentHours
-      .nullable()
-      .optional()
-      .meta({ description: 'Null looks for it no more' }),
-    spikeFactor: spikeFactor
-      .nullable()
-      .optional()
-      .meta({ description: 'Null looks for it no more' }),
+    silentHours: silentHours.nullable().optional().meta({ description: 'Null removes the rule' }),
+    spikeFactor: spikeFactor.nullable().optional().meta({ description: 'Null removes the rule' }),
     target: target.optional(),
     mail: mail.optional(),
     mailTo: mailTo.optional().meta({ description: 'Replaces the list' }),
@@ -105,7 +99,7 @@ export const incidentListQuery = z.object({
     .default(false)
     .meta({
       override: { type: 'boolean', enum: undefined, default: false },
-      description: 'Only those that have not ended',
+      description: 'Only incidents that have not ended',
     }),
 });
 
@@ -137,7 +131,7 @@ export const incident = z
     id: idField('inc', 'Id of the incident'),
     watchId,
     ...subject,
-    name: z.string().meta({ description: 'What was watched', example: 'Menu, table 4' }),
+    name: z.string().meta({ description: 'Name of the watched thing', example: 'Menu, table 4' }),
     kind: z.enum(incidentKinds).meta({ description: 'What it is', example: 'silent' }),
     since: time.meta({
       description:
@@ -193,8 +187,8 @@ export const watch = z
     targetCheckedAt: orNull('When its targets were last requested'),
     lastFault: lastFaultSchema
       .nullable()
-      .meta({ description: 'The last request that did not end well', example: null }),
-    incidents: z.array(incident).meta({ description: 'Those that are open', example: [] }),
+      .meta({ description: 'The last request that failed', example: null }),
+    incidents: z.array(incident).meta({ description: 'Its open incidents', example: [] }),
     createdBy: idField('usr', 'User who made it'),
     createdAt,
     updatedAt,

@@ -45,7 +45,7 @@ function createOne(options: WatchRoutesOptions): Route {
     tag,
     summary: 'Create a watch',
     description:
-      'On a code, a campaign, or the workspace where neither is given. It reports by `qr.silent`, `qr.spiked`, ' +
+      'Watches a code, a campaign, or the workspace if neither is given. It reports by `qr.silent`, `qr.spiked`, ' +
       '`qr.target_failed` and `qr.target_recovered`, each once per incident; `/docs/alerts` says when.',
     body: watchBody,
     answer: { status: 201, schema: watch, what: 'The watch; Location names it' },
@@ -132,7 +132,7 @@ function getOne(options: WatchRoutesOptions): Route {
     access: 'viewer',
     tag,
     summary: 'Get a watch',
-    description: 'With its state, when it was last looked at, and its open incidents.',
+    description: 'With its state, the time of its last check, and its open incidents.',
     schema: watch,
     what: 'The watch',
     read: ({ actor, id }) => viewOf(options, options.watches.get(actor.workspaceNo, id)),
@@ -148,7 +148,7 @@ function patchOne(options: WatchRoutesOptions): Route {
     tag,
     summary: 'Update a watch',
     description:
-      'JSON merge patch. It is looked at again at once; an open incident of a rule that changes ends as `changed`.',
+      'JSON merge patch. The watch is checked at once; an open incident of a rule that changes ends as `changed`.',
     body: watchPatch,
     answer: { status: 200, schema: watch, what: 'The watch as it is now' },
     failures: ['not_found', 'storage_full'],

@@ -1,6 +1,4 @@
-/**
- * /webhooks/dead-letters: deliveries whose last attempt failed, kept for 7 days, and their replay.
- */
+/** /webhooks/dead-letters: deliveries whose last attempt failed, kept for 7 days, and their replay. */
 import { z } from 'zod';
 import { dayMs, isoTime, parseDay } from '../../model/day.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery.ts';
@@ -88,8 +86,8 @@ function listRoute(webhooks: Webhooks, positions: Positions): Route {
     tag,
     summary: 'List dead letters',
     description:
-      'Deliveries whose last attempt failed, or whose endpoint was disabled, newest first; `from` and `to` ' +
-      'look at when that was. They are removed after 7 days.',
+      'Deliveries whose last attempt failed, or whose endpoint was disabled, newest first. `from` and `to` ' +
+      'bound the time of that. Dead letters are removed after 7 days.',
     query: deadLettersQuery,
     schema: pageSchema('DeadLetterPage', deadLetter),
     what: 'A page',

@@ -73,13 +73,13 @@ export const deliveryFields = {
   id: deliveryId,
   endpointId: endpointId.nullable().meta({ description: '`null` when the endpoint is deleted' }),
   event: kind,
-  eventIds: z.array(eventId).meta({ description: 'More than one where scans are sent as a list' }),
+  eventIds: z.array(eventId).meta({ description: 'Several if scans are sent as a list' }),
   state: deliveryState,
   attemptCount: count.meta({ description: 'Attempts so far', example: 1 }),
   lastAttempt: attempt.nullable().meta({ description: 'Null before the first one' }),
   nextAttemptAt: time
     .nullable()
-    .meta({ description: 'When it is tried again; null when it is not', example: null }),
+    .meta({ description: 'Time of the next attempt; null if there is none', example: null }),
   createdAt,
 };
 const delivery = z.object(deliveryFields).meta({ id: 'Delivery' });
@@ -97,12 +97,12 @@ export const acceptedDelivery = z
   .object({ id: deliveryId, state: deliveryState.meta({ example: 'pending' }) })
   .meta({ id: 'AcceptedDelivery' });
 const deliveriesQuery = z.object({
-  state: z.enum(deliveryStates).optional().meta({ description: 'Deliveries that are so now' }),
+  state: z.enum(deliveryStates).optional().meta({ description: 'Only deliveries in this state' }),
   ...pageQuery,
 });
 /**
- * A name without an address is shown as one with a denied address, so that a workspace cannot find out which names
- * exist in the operator's network. The metrics keep them apart.
+ * Shows a name without an address like a name with a denied address, so that a workspace cannot find out which names exist
+ * in the operator's network. The metrics distinguish them.
  */
 const shownFailure = (failure: FailureClass | undefined) =>
   failure === 'dns' ? 'blocked_ip' : failure;
@@ -131,7 +131,7 @@ function viewWholeDelivery(webhooks: Webhooks, one: Delivery) {
   };
 }
 
-/** Deliveries above a page that is asked for by number: about 10 ms of reading. */
+/** Most deliveries before a numbered page: about 10 ms of reading. */
 const skippedMax = 1_000;
 
 interface Query {
@@ -142,7 +142,7 @@ interface Query {
 
 /**
  * @param read the page of `limit` that begins after `before`
- * @throws Failure validation_failed for a cursor of another list, and for a number that is too deep
+ * @throws Failure validation_failed for a cursor of another list, or a page number that is too deep
  */
 export function deliveryPage(
   positions: ListPositions,
@@ -163,7 +163,7 @@ export function deliveryPage(
   };
 }
 
-/** Where a numbered page begins; undefined = past the end. */
+/** The start of a numbered page; undefined = past the end. */
 function placeOf(
   page: number,
   limit: number,
@@ -190,8 +190,8 @@ export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[
     tag,
     summary: 'List an endpoint’s deliveries',
     description:
-      'Newest first: all that wait, are dead or canceled, and the latest that were delivered. While much waits, ' +
-      '`total` is about right.',
+      'Newest first: all that wait, are dead or canceled, and the latest that were delivered. While many wait, ' +
+      '`total` is an estimate.',
     query: deliveriesQuery,
     schema: pageSchema('DeliveryPage', delivery),
     what: 'A page',
@@ -225,8 +225,8 @@ export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[
     tag,
     summary: 'Send a delivery again',
     description:
-      'Makes another delivery of the same events and bytes, with its own retries, whatever became of ' +
-      'this one. Receivers know the events by their ids.',
+      'Makes another delivery of the same events and bytes, with its own retries, whatever the state of ' +
+      'this one. Receivers recognize the events by their ids.',
     body: emptyBody,
     answer: {
       status: 202,

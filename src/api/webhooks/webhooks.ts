@@ -1,6 +1,6 @@
 /**
- * /webhooks: endpoints, their secrets and their health, and a sample on demand. Deliveries to them are in
- * deliveries.ts and dead-letters.ts. Only the answer that creates a secret contains it.
+ * /webhooks: endpoints, their secrets and their health, and samples on demand. Deliveries are in deliveries.ts and
+ * dead-letters.ts. Only the answer that creates a secret contains it.
  */
 import { z } from 'zod';
 import type { Clock } from '../../model/clock.ts';
@@ -51,7 +51,7 @@ const description = plainText(descriptionLengthMax).meta({
   example: 'Till in the north hall',
 });
 const maxBatch = z.int().min(1).max(batchMax).meta({
-  description: 'Scans of a busy code in one request at most; 1 = never a list',
+  description: 'Most scans of a busy code in one request; 1 = never a list',
 });
 
 const status = z.enum(['enabled', 'disabled']);
@@ -83,7 +83,7 @@ const endpointPatch = z
 const secretBody = z
   .strictObject({
     overlapSeconds: z.int().min(0).max(overlapSecondsMax).default(overlapSecondsStandard).meta({
-      description: 'How long the secret before stays valid: until then both sign',
+      description: 'How long the previous secret stays valid: until then both sign',
     }),
   })
   .default({ overlapSeconds: overlapSecondsStandard })
@@ -130,7 +130,7 @@ const madeEndpoint = z
   .object({
     ...endpointFields,
     secret: z.string().meta({
-      description: 'What deliveries are signed with, shown this once',
+      description: 'Signs deliveries; shown only in this answer',
       example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
     }),
   })

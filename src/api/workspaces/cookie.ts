@@ -1,9 +1,9 @@
 /**
- * The session cookie: HttpOnly, SameSite=Lax, for this host alone. Over https it is Secure and carries
- * the `__Host-` prefix, which browsers accept from no subdomain and no plain connection.
+ * The session cookie: HttpOnly, SameSite=Lax, for this host alone. Over https it is Secure and has the prefix `__Host-`,
+ * which browsers refuse from subdomains and plain connections.
  *
- * A request that changes something must also prove that a page of ours sent it: by the CSRF token, and by
- * this origin where the browser names one.
+ * A request that changes something must also prove that a page of this service sent it: by the CSRF token, and by its
+ * origin if the browser names one.
  */
 import type { Request } from '../../http/request.ts';
 import { csrfMatches, type Session, sessionMsMax } from '../../workspaces/sessions.ts';
@@ -25,7 +25,7 @@ export class SessionCookie {
     this.#origin = origin;
   }
 
-  /** What may be the session's secret: another host of the domain can add cookies of our name. */
+  /** Possible secrets of the session: another host of the domain can add cookies of this name. */
   read(request: Request): string[] {
     const parts = request.header('cookie')?.split(/[;,]/) ?? [];
     return parts.flatMap((part) => {
@@ -45,7 +45,7 @@ export class SessionCookie {
     return `${this.name}=; Max-Age=0; ${this.#attributes}`;
   }
 
-  /** What is wrong with a request that changes something under a session; undefined when nothing. */
+  /** Why a request that changes something under a session is a forgery; undefined if it is not. */
   forgery(request: Request, session: Session): string | undefined {
     const site = request.header('sec-fetch-site');
     if (site !== undefined && site !== 'same-origin' && site !== 'none') {

@@ -1,6 +1,6 @@
 /**
- * /team/invites: invite, list, withdraw, preview, accept. The link goes out by mail where a mail server is
- * configured, after the commit; else it is in the answer, once.
+ * /team/invites: invite, list, withdraw, preview, accept. After the commit, the link goes out by mail; without a mail
+ * server it is in the answer, once.
  */
 import { z } from 'zod';
 import type { InviteRecord } from '../../model/workspace.ts';
@@ -71,7 +71,7 @@ const acceptBody = z
     name: name.optional().meta({ description: 'Of a new user: how others see them' }),
     password: givenPassword.optional().meta({
       description:
-        'Of a new user: one to choose, 8 characters or more and not a common one; of a known one: theirs',
+        'A new user chooses one of 8 characters or more that is not common; a known user gives theirs',
     }),
   })
   .meta({
@@ -97,7 +97,7 @@ export function inviteRoutes(options: InvitesOptions): Route[] {
     access: 'admin',
     tag,
     summary: 'List invites',
-    description: 'Newest first; those that are over stay for a month.',
+    description: 'Newest first. Invites that are over stay for a month.',
     schema: pageSchema('InvitePage', invite),
     items: ({ actor }) => invites.list(actor.workspaceNo),
     idOf: ({ id }) => id,

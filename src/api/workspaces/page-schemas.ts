@@ -1,6 +1,6 @@
 /**
- * The brand of a workspace and its texts for pages, as the wire has them. Bounds are in characters, and in the bytes of HTML
- * that a page has for them: it is 5 KB at most.
+ * The brand of a workspace and its texts for pages, as the wire has them. They are bounded in characters and in bytes of
+ * HTML, because a page has 5 KB at most.
  */
 import { z } from 'zod';
 import { isFaults, validateTarget } from '../../codes/targets.ts';
@@ -38,7 +38,8 @@ const color = z
   .string()
   .regex(/^#[0-9a-fA-F]{6}$/, 'Expected a color such as #0f6b5c')
   .meta({
-    description: 'Of link and drawing; where it could not be read, pages have it lighter or darker',
+    description:
+      'Of links and drawings; pages make it lighter or darker where it would be hard to read',
     example: '#0f6b5c',
   });
 const givenLogo = z
@@ -49,14 +50,14 @@ const givenLogo = z
   })
   .meta({
     description:
-      'PNG, JPEG or SVG of at most 256 KB as a data URL. It is drawn small enough to be part of the page; ' +
-      'what is stored already may be sent again',
+      'PNG, JPEG or SVG of at most 256 KB as a data URL. It is drawn small enough to be part of the page. ' +
+      'The stored logo is also accepted',
     example:
       'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   });
 const drawnLogo = /^data:image\/webp;base64,[A-Za-z0-9+/]+={0,2}$/;
 
-/** Which rule of targets an address follows, by how it begins. */
+/** The type of target whose rules an address follows, by its scheme. */
 const supportKinds = [
   [/^https?:/i, 'url'],
   [/^mailto:/i, 'email'],
@@ -87,7 +88,7 @@ const supportUrl = z
   })
   .meta({
     override: { type: 'string', minLength: 1, maxLength: supportUrlLengthMax },
-    description: 'Where people ask: an address with https:, http:, mailto: or tel:',
+    description: 'Where people get help: an address with https:, http:, mailto: or tel:',
     example: 'mailto:hello@bakery.example',
   });
 

@@ -1,6 +1,6 @@
 /**
- * /workspaces/:id: its name, and what it says on the pages of its codes that lead nowhere now. A change is a merge patch; a
- * logo is drawn before anything is stored, so that redirect threads and edges need no file.
+ * /workspaces/:id: the name of a workspace, and the texts of the pages that its codes show when they lead nowhere. A change
+ * is a merge patch. A logo is drawn before it is stored, so that redirect threads and edges need no file.
  */
 import { z } from 'zod';
 import { mergePatch } from '../../codes/merge-patch.ts';
@@ -78,7 +78,7 @@ const getOne = ({ workspaces }: Modules): Route =>
     access: 'viewer',
     tag,
     summary: 'Get a workspace',
-    description: 'The one you are in, with its brand and what its pages say.',
+    description: 'The one you are in, with its brand and the texts of its pages.',
     schema: details,
     what: 'The workspace',
     read: ({ actor, id }) => {
@@ -96,8 +96,8 @@ const patchOne = (modules: Modules): Route =>
     tag,
     summary: 'Change a workspace',
     description:
-      'The one you are in: its name, its time zone, its brand, and what its pages say. A merge patch: what is absent stays, ' +
-      'null removes. Pages have it within a second.',
+      'The one you are in: its name, time zone, brand, and the texts of its pages. A merge patch: absent fields stay, ' +
+      'null removes one. Pages show the change within a second.',
     body: changeBody,
     answer: { status: 200, schema: details, what: 'The workspace' },
     failures: ['not_found', 'storage_full'],
@@ -123,7 +123,8 @@ const previewOne = (modules: Modules, installation: Brand): Route =>
     access: 'admin',
     tag,
     summary: 'Preview a page',
-    description: 'The answer that a scan would get after a change, which is not made.',
+    description:
+      'Shows the answer that a scan would get after a change, without making the change.',
     body: previewBody,
     isRepeatable: true,
     answer: { status: 200, schema: previewAnswer, what: 'The page' },
@@ -142,7 +143,7 @@ function view(record: WorkspaceRecord, actor: Actor, workspaces: Workspaces) {
   return { ...viewWorkspace(record, actor.role), brand, pages: texts };
 }
 
-/** The change with its logo as pages carry it. @throws Failure validation_failed, overloaded */
+/** Draws the logo of a change for pages. @throws Failure validation_failed, overloaded */
 async function drawn(
   { workspaceNo }: Actor,
   change: Change,
@@ -159,7 +160,7 @@ function assertOwn(actor: Actor, id: string): void {
   if (id !== actor.workspaceId) throw notFound('workspace');
 }
 
-/** @param stored what is drawn already @throws Failure validation_failed, overloaded */
+/** @param stored the present logo, which is drawn already @throws Failure validation_failed, overloaded */
 async function drawLogo(given: string, stored: string | undefined, logos: Logos): Promise<string> {
   if (given === stored) return given;
   if (given.startsWith('data:image/webp;')) {
@@ -175,7 +176,7 @@ async function drawLogo(given: string, stored: string | undefined, logos: Logos)
   }
 }
 
-/** @throws Failure validation_failed where a reason gets too many languages */
+/** @throws Failure validation_failed if a reason gets too many languages */
 function merged(now: WorkspacePages, { brand, pages }: Change): WorkspacePages {
   const all = pages === null ? {} : mergePatch(now.texts, pages ?? {});
   const texts: WorkspacePages['texts'] = Object.fromEntries(
