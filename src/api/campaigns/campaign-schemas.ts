@@ -184,7 +184,7 @@ export const conversionBody = z
       example: 19.9,
     }),
     externalId: plainText(externalIdLengthMax).optional().meta({
-      description: 'Your own id of it: within 90 days it counts once',
+      description: 'Your own id of the conversion: within 90 days it counts once',
       example: 'order-4711',
     }),
   })
@@ -200,7 +200,7 @@ export const conversion = z
     externalId: z
       .string()
       .nullable()
-      .meta({ description: 'Your own id of it; null without', example: 'order-4711' }),
+      .meta({ description: 'Your own id of the conversion; null without', example: 'order-4711' }),
     createdAt: time.meta({ description: 'When it was counted' }),
     deduplicated: z.boolean().meta({ description: 'True if an earlier request counted it' }),
   })
