@@ -53,7 +53,7 @@ const namesIn = (folder: string): string[] =>
 test('killed at any step, no start takes it for data, and the same command completes it', async () => {
   const { first, every } = stepsOfToday(2);
   const killed = new Error('killed');
-  const states = new Set<string>();
+  const states = new Set([startOf()]);
   for (let call = first; call <= callsMax; call += every) {
     rmSync(target, { recursive: true, force: true });
     const folder = openFolderToRestore(target);
@@ -125,4 +125,9 @@ test('a folder with other files is refused, and stays as it is', async () => {
   writeFileSync(join(target, 'notes'), 'mine');
   expect(await refusalOf(restored())).toMatch(/it has notes, expected an empty folder/);
   expect(readdirSync(target)).toEqual(['notes']);
+  rmSync(join(target, 'notes'));
+  const check = (): void => writeFileSync(join(target, 'visitor.key'), 'made meanwhile');
+  const restoring = restore(openFolderToRestore(target), source, { ...quiet, check });
+  expect(await refusalOf(restoring)).toMatch(/it has visitor.key, expected an empty folder/);
+  expect(readdirSync(target)).toEqual(['visitor.key']);
 });

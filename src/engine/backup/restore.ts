@@ -80,32 +80,35 @@ interface Restoration {
 
 async function fill(task: Restoration, progress: CopyProgress): Promise<void> {
   const { folder, draft, files } = task;
-  const parts = new Set(files.map(({ name }) => name.split('/')[0]));
-  // What another backup has left keeps its draft: without it, a service would start on the rest.
-  if (existsSync(draft)) {
-    assertEmpty(folder, 'restore into', (name) => isOwn(name) || parts.has(name));
-  }
+  const parts = new Set(files.map(({ name }) => name.replace(/\/.*/s, '')));
+  /** Entries of the folder that are of this restore, or of one that did not finish. */
+  let moved = existsSync(draft) ? parts : new Set<string>();
+  // The draft of another backup stays: without it, a service would start on what that restore has left.
+  assertEmpty(folder, 'restore into', (name) => isOwn(name) || moved.has(name));
   try {
-    clear(task);
-    assertEmpty(folder, 'restore into', isOwn);
+    clear(task, moved);
+    moved = new Set();
     assertSpace(folder, sizeOf(files), `restore into ${folder}`);
     makeFolder(draft);
     syncFolder(folder);
     await copyAll(task, progress);
     await check(task, progress);
+    assertEmpty(folder, 'restore into', isOwn);
+    moved = parts;
     moveUp(draft, folder);
-    // After a power loss it may be back: the same command starts over.
     remove(draft);
+    // Otherwise a power loss could bring the draft back, and the next restore would delete what a service has written.
+    syncFolder(folder);
   } catch (error) {
+    let left = 'no file was left there';
     try {
-      clear(task);
+      clear(task, moved);
     } catch {
-      // The draft stays.
+      left = 'what was copied could not be removed';
     }
     throw inWords(
       error,
-      (reason) =>
-        `Cannot restore into ${folder}: ${reason}; no file was left there, run the same command again`,
+      (reason) => `Cannot restore into ${folder}: ${reason}; ${left}, run the same command again`,
     );
   }
 }
@@ -138,8 +141,8 @@ async function check({ draft, from }: Restoration, progress: CopyProgress): Prom
 }
 
 /** Removes what a restore has left. The draft goes last: other commands refuse the rest if a deletion fails. */
-function clear({ folder, draft, files }: Restoration): void {
-  if (!existsSync(draft)) return;
-  for (const { name } of files) remove(join(folder, name.split('/')[0] ?? name));
+function clear({ folder, draft }: Restoration, moved: ReadonlySet<string>): void {
+  if (moved.size > 0) makeFolder(draft);
+  for (const name of moved) remove(join(folder, name));
   remove(draft);
 }
