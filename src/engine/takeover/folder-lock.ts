@@ -39,9 +39,8 @@ import { Channel } from './channel.ts';
 import { lineOf } from './messages.ts';
 
 const lockName = 'service.sock';
-const lockNames = /^service\.(sock|[\da-f]{6})$/;
 /** The lock, and the names of processes that are about to take it. */
-export const isLockName = (name: string): boolean => lockNames.test(name);
+export const isLockName = (name: string): boolean => /^service\.(sock|[\da-f]{6})$/.test(name);
 
 /** Longest path of a lock: macOS takes 103 bytes, and a name with a random number is 2 bytes longer. */
 const socketPathMax = 100;
@@ -80,9 +79,8 @@ export class FolderLock {
   /** For a takeover: replaces the running service's lock at once. @throws DataFolderError */
   static async replace(folder: DataFolder): Promise<FolderLock> {
     const lock = new FolderLock(folder);
-    const code = await lock.#listenBy(renameSync, 'take over');
-    if (code === undefined) return lock;
-    throw new DataFolderError(`Cannot lock data folder ${folder.path}: ${code}`);
+    await lock.#listenBy(renameSync, 'take over');
+    return lock;
   }
 
   /** Takes it back from a successor that has ended. @throws DataFolderLockedError if another process has it */
@@ -108,32 +106,27 @@ export class FolderLock {
   }
 
   async #take(action: string): Promise<void> {
-    const { path } = this.folder;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const code = await this.#listenBy(linkSync, action);
-      if (code === undefined) return;
-      if (code !== 'EEXIST') {
-        throw new DataFolderError(
-          `Cannot ${action}: data folder ${path} cannot be locked (${code}), expected a file system with hard links`,
-        );
-      }
+      if (await this.#listenBy(linkSync, action)) return;
       const stale = identityOf(this.#path);
       const owner = await folderOwner(this.folder, action);
-      if (owner !== undefined) {
-        const text = `Cannot ${action}: data folder ${path} is ${ownerTexts[owner]}, expected an unlocked one`;
-        throw new DataFolderLockedError(text, owner);
-      }
+      if (owner !== undefined) throw lockedBy(owner, this.folder, action);
       if (stale !== undefined && identityOf(this.#path) === stale)
         rmSync(this.#path, { force: true });
     }
-    throw new DataFolderLockedError(
-      `Cannot ${action}: data folder ${path} is being locked by another process`,
-      'busy',
-    );
+    throw lockedBy('busy', this.folder, action);
   }
 
-  /** @param give gives a listening socket the lock's name @returns the system's code if it refuses */
-  async #listenBy(give: typeof renameSync, action: string): Promise<string | undefined> {
+  /**
+   * @param give gives a listening socket the lock's name
+   * @returns false if the lock exists @throws DataFolderError
+   */
+  async #listenBy(give: typeof renameSync, action: string): Promise<boolean> {
+    const unlockable = (error: unknown): DataFolderError =>
+      new DataFolderError(
+        `Cannot ${action}: data folder ${this.folder.path} cannot be locked (${systemErrorCode(error)}), ` +
+          'expected a writable file system with sockets and hard links',
+      );
     const draft = this.#path.replace(/sock$/, randomBytes(3).toString('hex'));
     const server = createServer((socket) => {
       // Another start that asks for the owner may be gone before the answer.
@@ -146,8 +139,7 @@ export class FolderLock {
       listenAsOwner(this.folder, server, draft);
       await once(server, 'listening');
     } catch (error) {
-      const reason = systemErrorCode(error);
-      throw new DataFolderError(`Cannot ${action}: the data folder cannot be locked (${reason})`);
+      throw unlockable(error);
     }
     // An accept without a free descriptor is an 'error' too, and harmless.
     server.on('error', () => undefined);
@@ -155,10 +147,11 @@ export class FolderLock {
     try {
       give(draft, this.#path);
       this.#held = { server, identity };
-      return undefined;
+      return true;
     } catch (error) {
       server.close();
-      return systemErrorCode(error);
+      if (systemErrorCode(error) === 'EEXIST') return false;
+      throw unlockable(error);
     } finally {
       rmSync(draft, { force: true });
     }
@@ -203,9 +196,16 @@ const ownerTexts: Readonly<Record<FolderOwner, string>> = {
   yielded: 'locked by a service whose successor has died',
 };
 
+const lockedBy = (owner: FolderOwner, { path }: DataFolder, action: string): Error =>
+  new DataFolderLockedError(
+    `Cannot ${action}: data folder ${path} is ${ownerTexts[owner]}, expected an unlocked one`,
+    owner,
+  );
+
 /**
  * Only a socket that refuses is stale: one with a full queue, or of another user, has an owner.
- * @param action for the error @returns undefined if no process has the lock @throws DataFolderError
+ * @param action for the error @returns undefined if no process has the lock
+ * @throws DataFolderLockedError if the queue is full, DataFolderError
  */
 export async function connectToOwner(
   folder: DataFolder,
@@ -229,6 +229,7 @@ export async function connectToOwner(
       if (code === 'ECONNREFUSED' || code === 'ENOENT') return undefined;
       // A socket that stops listening resets its waiting connections: another may listen at its path by then.
       if (code === 'ECONNRESET' && attempt < resetsMax) continue;
+      if (code === 'EAGAIN') throw lockedBy('running', folder, action);
       throw new DataFolderError(
         `Cannot ${action}: the service on data folder ${folder.path} cannot be asked: ${code}`,
       );

@@ -1,25 +1,23 @@
 /** Messages over a socket: whole, in order and bounded, whatever comes in whatever pieces. */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Channel } from '../../../src/engine/takeover/channel.ts';
 import { lineOf } from '../../../src/engine/takeover/messages.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
 import { collectLog, type TestLog } from './conversation.ts';
 
-let folder: string;
 let server: Server;
 let far: Socket;
 let told: TestLog;
 let channel: Channel;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quietzone-channel-'));
-  server = createServer().listen(join(folder, 'socket'));
+  const path = join(temporaryFolder(), 'socket');
+  server = createServer().listen(path);
   await once(server, 'listening');
-  const near = connect(join(folder, 'socket'));
+  const near = connect(path);
   [far] = await once(server, 'connection');
   told = collectLog();
   channel = new Channel(near, { log: told.log, lineLengthMax: 1_000 });
@@ -28,7 +26,6 @@ afterEach(async () => {
   channel.destroy();
   far.destroy();
   await new Promise((done) => server.close(done));
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('messages come whole and in order, in whatever pieces', async () => {

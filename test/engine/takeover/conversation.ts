@@ -68,19 +68,13 @@ export class TestHost implements TakeoverHost {
 export class Talker {
   readonly lines: string[] = [];
   readonly closed: Promise<void>;
-  isClosed = false;
   readonly #socket: Socket;
   #onLine: (() => void) | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('error', () => undefined);
-    this.closed = new Promise((done) => {
-      socket.once('close', () => {
-        this.isClosed = true;
-        done();
-      });
-    });
+    this.closed = new Promise((done) => socket.once('close', () => done()));
     const lines = createInterface({ input: socket });
     lines.on('line', (line) => {
       this.lines.push(line);

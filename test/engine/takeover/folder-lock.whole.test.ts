@@ -157,11 +157,10 @@ test('without a handler connections are refused and closed, with one they are gi
   await lock.unlock();
 });
 
-/** The answer of a lock whose owner stops listening before it accepts, and how many come to what is then in its place. */
-async function askEnding<T>(
-  ask: () => Promise<T>,
+/** Connects to a lock whose owner stops listening before it accepts. */
+async function connectAtEnd(
   end: 'removed' | 'replaced',
-): Promise<[answer: T, accepted: number]> {
+): Promise<[isConnected: boolean, acceptedByNext: number]> {
   const lock = join(path, 'service.sock');
   let accepted = 0;
   const [owner, next] = [createServer(), createServer(() => (accepted += 1))];
@@ -169,24 +168,19 @@ async function askEnding<T>(
     await once(server.listen(join(path, name)), 'listening');
   }
   renameSync(join(path, 'owner'), lock);
-  const asked = ask();
+  const asked = connectToOwner(openDataFolder(path), 'open');
   if (end === 'removed') rmSync(lock);
   else renameSync(join(path, 'next'), lock);
   owner.close();
-  const answer = await asked;
+  const socket = await asked;
+  socket?.destroy();
   await new Promise((done) => next.close(done));
-  return [answer, accepted];
+  return [socket !== undefined, accepted];
 }
 
 test('an owner that ends while it is asked is gone, unless another is in its place', async () => {
-  const folder = openDataFolder(path);
-  const isAsked = async (): Promise<boolean> => {
-    const socket = await connectToOwner(folder, 'open');
-    socket?.destroy();
-    return socket !== undefined;
-  };
-  expect(await askEnding(isAsked, 'removed')).toEqual([false, 0]);
-  expect(await askEnding(isAsked, 'replaced')).toEqual([true, 1]);
+  expect(await connectAtEnd('removed')).toEqual([false, 0]);
+  expect(await connectAtEnd('replaced')).toEqual([true, 1]);
 });
 
 test('an open connection does not hold up the unlocking', async () => {
@@ -228,8 +222,18 @@ test('a socket of a stranger is not believed', async () => {
   await new Promise((done) => server.close(done));
 });
 
-async function listenAt(name: string): Promise<Server> {
-  const server = createServer().listen(name);
+test('an owner whose queue of connections is full is a running service', async () => {
+  const server = await listenAt(join(path, 'service.sock'), 1);
+  const waiting = Array.from({ length: 4 }, () => connect(join(path, 'service.sock')));
+  for (const socket of waiting) socket.on('error', () => undefined);
+  const asked = connectToOwner(openDataFolder(path), 'open');
+  await expect(asked).rejects.toMatchObject({ owner: 'running' });
+  for (const socket of waiting) socket.destroy();
+  await new Promise((done) => server.close(done));
+});
+
+async function listenAt(name: string, backlog?: number): Promise<Server> {
+  const server = createServer().listen({ path: name, backlog });
   await once(server, 'listening');
   return server;
 }
