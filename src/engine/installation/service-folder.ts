@@ -36,9 +36,8 @@ import { isScansLost } from './folder-faults.ts';
 import { folderOwner, FolderLock } from '../takeover/folder-lock.ts';
 import { serviceAccess } from '../commands/folder-commands.ts';
 import type { CommandTable } from '../commands/command-table.ts';
-import { type Hosting, hostTakeovers } from '../takeover/host-takeovers.ts';
+import { type Hosting, hostTakeovers, type TakeoverHost } from '../takeover/host-takeovers.ts';
 import { PredecessorConnection, type TakeoverHello } from '../takeover/predecessor-connection.ts';
-import type { TakeoverHost } from '../takeover/host-takeovers.ts';
 import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
 import { raiseNumbers } from './numbers.ts';
 

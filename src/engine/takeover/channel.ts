@@ -15,7 +15,7 @@ import {
 
 /** Messages that nobody has waited for yet. */
 const receivedMax = 10_000;
-/** Two of the longest lines: beyond it, the other side does not read. */
+/** Twice the longest line: if more waits to be sent, the other side does not read. */
 const sentBytesMax = 2 * answerLengthMax;
 
 export interface ChannelOptions {
@@ -30,7 +30,6 @@ export class Channel {
   log: Logger | undefined;
   readonly #socket: Socket;
   readonly #lineLengthMax: number;
-  #isClosed = false;
   #line = '';
   readonly #received: Message[] = [];
   #arrived = Promise.withResolvers<void>();
@@ -41,7 +40,6 @@ export class Channel {
     this.#lineLengthMax = lineLengthMax;
     this.closed = new Promise((done) => {
       socket.once('close', () => {
-        this.#isClosed = true;
         this.#arrived.resolve();
         done();
       });
@@ -52,7 +50,7 @@ export class Channel {
   }
 
   get isClosed(): boolean {
-    return this.#isClosed;
+    return this.#socket.closed;
   }
 
   /**
@@ -74,9 +72,9 @@ export class Channel {
         const message = this.#received.shift();
         if (message !== undefined && isOf(message, types)) return message;
         if (message !== undefined) this.#warn(`${message.type}, expected ${types.join(' or ')}`);
-        else if (this.#isClosed) return 'gone';
+        else if (this.isClosed) return 'gone';
         else if (isLate) return 'late';
-        else await this.#arrival();
+        else await (this.#arrived = Promise.withResolvers()).promise;
       }
     } finally {
       clearTimeout(timer);
@@ -101,11 +99,6 @@ export class Channel {
 
   unref(): void {
     this.#socket.unref();
-  }
-
-  #arrival(): Promise<void> {
-    this.#arrived = Promise.withResolvers();
-    return this.#arrived.promise;
   }
 
   #take(text: string): void {

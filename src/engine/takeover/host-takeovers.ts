@@ -68,7 +68,8 @@ export function hostTakeovers(
     }
     successor = channel;
     await yieldTo(channel, host, log.child({ release: first.release }), commands);
-    successor = undefined;
+    // After a takeover it stays: this process has nothing left to yield.
+    if (channel.isClosed) successor = undefined;
   };
   const onConnection = (socket: Socket): void => {
     if (asked.size >= askedMax) return refuseConnection(socket);

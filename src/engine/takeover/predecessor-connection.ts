@@ -47,7 +47,10 @@ export class PredecessorConnection {
       ...hello,
       pidNamespace: pidNamespace(),
     } as const;
-    const accepted = await ask(channel, question, 'accepted', msMax);
+    const accepted = await ask(channel, question, 'accepted', msMax).catch((error: unknown) => {
+      channel.destroy();
+      throw error;
+    });
     if (accepted === 'gone') return undefined;
     const { pid, release } = accepted;
     channel.log = log.child({ pid, release });
