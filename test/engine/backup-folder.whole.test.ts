@@ -69,7 +69,7 @@ describe('the version of the data', () => {
       await environment.close();
     }
     const message = await refusalOf(taken());
-    expect(message).toMatch(/scans.mdb: its data has version 98, this program reads 1/);
+    expect(message).toMatch(/scans.mdb: its data has version 98, this program reads 1; use the /);
     expect(message).toMatch(/management.mdb: its data has version 99, this program reads 1/);
     expect(readdirSync(parent)).toEqual(['data']);
   });
@@ -148,7 +148,7 @@ test('damaged data is not backed up: every fault is named, and nothing is left',
   truncateSync(folder.scansFile, 5_000);
   const message = await refusalOf(taken());
   expect(message).toMatch(
-    /Cannot back up .*: its data is damaged:\n {2}scans.mdb is damaged: page \d+.*\n {2}delivery.mdb is missing/,
+    /Cannot back up .*: its data has faults:\n {2}scans.mdb is damaged: page \d+.*\n {2}delivery.mdb is missing/,
   );
   expect(message).toMatch(/Keep the backups made before.*stop the service and copy the folder/);
   expect(readdirSync(parent)).toEqual(['data']);

@@ -4,13 +4,13 @@
  *   inspect every part -> copy to .DIR.<pid>.partial (copy-data.ts) -> verify the copy -> backup.json -> rename to DIR
  *
  * A file is copied before the files that it refers to: an event may be sent twice, none is lost, and every scanned code exists.
- * The journals have exactly the scans that the copied scans.mdb has not counted (held-journals.ts). Damage ends the backup.
+ * The journals have exactly the scans that the copied scans.mdb has not counted (held-journals.ts). A fault ends the backup.
  * A backup gets its name only when it is complete.
  */
 import { existsSync, readdirSync, realpathSync, renameSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { systemErrorCode } from '../../model/failure.ts';
-import { bytesToCopy, copyData, hashedFiles } from './copy-data.ts';
+import { bytesToCopy, copyData } from './copy-data.ts';
 import {
   assertEmpty,
   assertSpace,
@@ -35,7 +35,6 @@ import {
 import { replaceFile, syncFolder } from '../small-files.ts';
 import { faultText } from '../installation/folder-faults.ts';
 import { assertFinished, backupMark } from '../installation/installation.ts';
-import { findingText } from '../verify/findings.ts';
 import { verifyFolder } from '../verify/verify.ts';
 
 export interface BackupOptions {
@@ -53,7 +52,7 @@ export interface BackupSummary {
 
 /**
  * @param target a missing or empty folder outside the data folder
- * @throws DataFolderError if the target is not empty or cannot be written, or data is damaged
+ * @throws DataFolderError if the target is not empty or cannot be written, or the data has faults
  */
 export async function backup(
   folder: DataFolder,
@@ -139,7 +138,7 @@ async function fill(
   const { progress, createdAt, access = ownAccess(folder) } = options;
   const state = await access.inspect();
   assertFinished('back up', folder, state);
-  assertUndamaged(folder, state.faults.map(faultText));
+  assertSound(folder, state.faults.map(faultText));
   const mark = backupMark(state);
   const bytes = bytesToCopy(folder);
   assertSpace(draft, bytes, `back up to ${dirname(draft)}`);
@@ -147,14 +146,14 @@ async function fill(
   const copied = await copyData({ folder, access, draft, progress, mark });
   progress.check();
   const { findings } = await verifyFolder(dataFolderAt(draft));
-  assertUndamaged(folder, findings.map(findingText));
+  const found = findings.map(({ file, text, remedy }) => `${file}: ${text}; ${remedy}`);
+  assertSound(folder, found);
   removeLocks(draft);
-  const files = await hashedFiles(draft, copied);
-  const installation = mark.id;
+  const files = await copied.hashed();
   const manifest = {
     version: manifestVersion,
     createdAt,
-    installation,
+    installation: mark.id,
     data: ownVersions(),
     files,
   };
@@ -164,10 +163,10 @@ async function fill(
 }
 
 /** @throws DataFolderError */
-function assertUndamaged(folder: DataFolder, damage: readonly string[]): void {
-  if (damage.length === 0) return;
+function assertSound(folder: DataFolder, faults: readonly string[]): void {
+  if (faults.length === 0) return;
   throw new DataFolderError(
-    `Cannot back up ${folder.path}: its data is damaged:\n${damage.map((text) => `  ${text}`).join('\n')}\n` +
+    `Cannot back up ${folder.path}: its data has faults:\n${faults.map((text) => `  ${text}`).join('\n')}\n` +
       'Keep the backups made before. `quietzone verify` says more, `quietzone restore` goes back to one of them; ' +
       'to keep the data as it is, stop the service and copy the folder',
   );
@@ -185,5 +184,5 @@ const refusal = (path: string, error: unknown): unknown =>
   inWords(
     error,
     (reason) =>
-      `Cannot back up to ${path}: ${reason}, expected a folder that can be made and written; no file was left there`,
+      `Cannot back up to ${path}: ${reason}, expected a folder that can be made and written; no backup was made`,
   );

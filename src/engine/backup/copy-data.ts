@@ -67,31 +67,22 @@ export async function copyStores(
   const ignored = (): void => undefined;
   const progress = { begin: ignored, add: onBytes, file: ignored, check: ignored };
   makeFolder(draft);
-  assertSpace(draft, bytesToCopy(folder), 'copy the data of this core for another one');
+  assertSpace(draft, bytesToCopy(folder, []), 'copy the data of this core for another one');
   const access = ownAccess(folder);
   const copied = await copyData({ folder, access, draft, progress, mark: undefined });
   removeLocks(draft);
-  return await hashedFiles(draft, copied);
+  return await copied.hashed(onBytes);
 }
 
-/** Adds the hashes of data files. Nothing may write to them any more. */
-export async function hashedFiles(draft: string, { files }: CopiedSet): Promise<CopiedFile[]> {
-  const hashed = [...files];
-  for (const name of dataVersions.keys()) {
-    hashed.push({ name, ...(await hashOf(join(draft, name))) });
-  }
-  return hashed;
-}
-
-export function bytesToCopy({ path }: DataFolder): number {
-  const names = [...dataVersions.keys(), ...otherFiles(path), ...segmentFiles(path)];
+export function bytesToCopy({ path }: DataFolder, others = otherFiles(path)): number {
+  const names = [...dataVersions.keys(), ...others, ...segmentFiles(path)];
   return names.reduce((sum, name) => sum + bytesOf(join(path, name)), 0);
 }
 
 class CopiedSet {
   readonly #task: CopyTask;
   /** Without data files: the verification still writes to them. */
-  readonly files: CopiedFile[] = [];
+  readonly #files: CopiedFile[] = [];
   readonly onBytes = (bytes: number): void => this.#task.progress.add(bytes);
 
   constructor(task: CopyTask) {
@@ -124,8 +115,17 @@ class CopiedSet {
   }
 
   addCopied(file: CopiedFile): void {
-    this.files.push(file);
+    this.#files.push(file);
     this.#task.progress.file(file.name, file.bytes);
+  }
+
+  /** All files of the copy. Nothing may write to them any more. @param onRead throws to end it */
+  async hashed(onRead?: () => void): Promise<CopiedFile[]> {
+    const hashed = [...this.#files];
+    for (const name of dataVersions.keys()) {
+      hashed.push({ name, ...(await hashOf(join(this.#task.draft, name), onRead)) });
+    }
+    return hashed;
   }
 }
 

@@ -210,12 +210,15 @@ function readPages(file: number, path: string): Buffer {
 export const remove = (path: string): void => rmSync(path, { recursive: true, force: true });
 
 /** Also syncs the file: a mark and a commit were written to the copy of a data file. */
-export async function hashOf(path: string): Promise<Copied> {
+export async function hashOf(path: string, onRead = (): void => undefined): Promise<Copied> {
   const hash = createHash('sha256');
   const file = await open(path, 'r');
   try {
     const pieces = file.createReadStream({ highWaterMark: pieceBytes, autoClose: false });
-    for await (const piece of pieces) hash.update(piece);
+    for await (const piece of pieces) {
+      onRead();
+      hash.update(piece);
+    }
     await file.sync();
     return { bytes: (await file.stat()).size, sha256: hash.digest('hex') };
   } finally {
