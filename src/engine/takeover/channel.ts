@@ -18,12 +18,6 @@ const receivedMax = 10_000;
 /** Twice the longest line: if more waits to be sent, the other side does not read. */
 const sentBytesMax = 2 * answerLengthMax;
 
-export interface ChannelOptions {
-  readonly log?: Logger;
-  /** Characters of a received line. */
-  readonly lineLengthMax?: number;
-}
-
 export class Channel {
   /** Resolves when the connection has ended, by either side. Never rejects. */
   readonly closed: Promise<void>;
@@ -34,7 +28,8 @@ export class Channel {
   readonly #received: Message[] = [];
   #arrived = Promise.withResolvers<void>();
 
-  constructor(socket: Socket, { log, lineLengthMax = answerLengthMax }: ChannelOptions = {}) {
+  /** @param lineLengthMax characters of a received line */
+  constructor(socket: Socket, log?: Logger, lineLengthMax = answerLengthMax) {
     this.#socket = socket;
     this.log = log;
     this.#lineLengthMax = lineLengthMax;

@@ -51,18 +51,14 @@ const resetsMax = 100;
 /** A folder's owner answers at once, however busy. A later one hangs. */
 export const answerMsMax = 10_000;
 
-interface ListeningSocket {
-  readonly server: Server;
-  /** Of its file (`identityOf`). */
-  readonly identity: string | undefined;
-}
-
 export class FolderLock {
   /** Called with each connection; without a handler another process is refused. */
   onConnection: ((socket: Socket) => void) | undefined;
   readonly folder: DataFolder;
   readonly #path: string;
-  #held: ListeningSocket | undefined;
+  #server: Server | undefined;
+  /** Of the server's file. */
+  #identity: string | undefined;
 
   private constructor(folder: DataFolder) {
     this.folder = folder;
@@ -86,23 +82,23 @@ export class FolderLock {
   /** Takes it back from a successor that has ended. @throws DataFolderLockedError if another process has it */
   async retake(): Promise<void> {
     if (this.#isOurs()) return;
-    const former = this.#held;
+    const former = this.#server;
     await this.#take('take the data folder back');
-    former?.server.close();
+    former?.close();
   }
 
   /** Removes service.sock if it is still ours. Open connections stay. */
   async unlock(): Promise<void> {
     if (this.#isOurs()) rmSync(this.#path, { force: true });
-    this.#held?.server.close();
-    this.#held = undefined;
+    this.#server?.close();
+    this.#identity = undefined;
     this.onConnection = undefined;
     // The descriptor is closed when this cycle of the event loop has ended.
     await new Promise((done) => setImmediate(done));
   }
 
   #isOurs(): boolean {
-    return this.#held !== undefined && identityOf(this.#path) === this.#held.identity;
+    return this.#identity !== undefined && identityOf(this.#path) === this.#identity;
   }
 
   async #take(action: string): Promise<void> {
@@ -146,7 +142,7 @@ export class FolderLock {
     const identity = identityOf(draft);
     try {
       give(draft, this.#path);
-      this.#held = { server, identity };
+      [this.#server, this.#identity] = [server, identity];
       return true;
     } catch (error) {
       server.close();

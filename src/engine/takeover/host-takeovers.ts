@@ -2,7 +2,6 @@
  * The running service's side of the folder's lock: it runs commands (../commands/host-commands.ts), and yields to one successor
  * at a time. messages.ts has the order and the rules.
  */
-import type { Socket } from 'node:net';
 import { HostedCommands } from '../commands/host-commands.ts';
 import type { CommandTable } from '../commands/command-table.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -71,18 +70,17 @@ export function hostTakeovers(
     // After a takeover it stays: this process has nothing left to yield.
     if (channel.isClosed) successor = undefined;
   };
-  const onConnection = (socket: Socket): void => {
+  lock.onConnection = (socket) => {
     if (asked.size >= askedMax) return refuseConnection(socket);
-    const channel = new Channel(socket, { log, lineLengthMax: commandBytesMax });
+    const channel = new Channel(socket, log, commandBytesMax);
     asked.add(channel);
     void answer(channel);
   };
-  lock.onConnection = onConnection;
   return {
     endCommands: () => commands.close(),
     close: async () => {
       await commands.close();
-      if (lock.onConnection === onConnection) lock.onConnection = undefined;
+      lock.onConnection = undefined;
       for (const channel of asked) channel.destroy();
       successor?.unref();
     },

@@ -29,17 +29,12 @@ export function writePidFile(folder: DataFolder, log: Logger): void {
   }
 }
 
-/** Keeps the file of a successor. */
+/** Removes the file unless it names a successor. */
 export function removePidFile(folder: DataFolder): void {
   try {
-    if (readPidFile(folder) === process.pid) rmSync(pidFile(folder), { force: true });
+    const file = pidFile(folder);
+    if (readIfThere(file)?.toString() === `${process.pid}\n`) rmSync(file, { force: true });
   } catch {
-    // The folder has moved or its disk is away.
+    // The folder was moved, or its disk is gone.
   }
-}
-
-/** Undefined if there is no owner. @throws Error of the system */
-export function readPidFile(folder: DataFolder): number | undefined {
-  const digits = /^(\d+)\n$/.exec(readIfThere(pidFile(folder))?.toString() ?? '')?.[1];
-  return digits === undefined ? undefined : Number(digits);
 }

@@ -18,13 +18,11 @@ export class PredecessorConnection {
   readonly #channel: Channel;
   /** Its journals and ports. */
   readonly accepted: Message<'accepted'>;
-  readonly #log: Logger;
   readonly #msMax: number;
 
-  private constructor(channel: Channel, accepted: Message<'accepted'>, log: Logger, msMax: number) {
+  private constructor(channel: Channel, accepted: Message<'accepted'>, msMax: number) {
     this.#channel = channel;
     this.accepted = accepted;
-    this.#log = log;
     this.#msMax = msMax;
   }
 
@@ -40,13 +38,13 @@ export class PredecessorConnection {
   ): Promise<PredecessorConnection | undefined> {
     const socket = await connectToOwner(folder, 'take over');
     if (socket === undefined) return undefined;
-    const channel = new Channel(socket, { log });
-    const question = {
+    const channel = new Channel(socket, log);
+    const question: Message = {
       type: 'takeover',
       protocol,
       ...hello,
       pidNamespace: pidNamespace(),
-    } as const;
+    };
     const accepted = await ask(channel, question, 'accepted', msMax).catch((error: unknown) => {
       channel.destroy();
       throw error;
@@ -55,7 +53,7 @@ export class PredecessorConnection {
     const { pid, release } = accepted;
     channel.log = log.child({ pid, release });
     channel.log.info('takeover started, booting next to the running service');
-    return new PredecessorConnection(channel, accepted, channel.log, msMax);
+    return new PredecessorConnection(channel, accepted, msMax);
   }
 
   /** Its process has died, or has ended. */
@@ -76,11 +74,11 @@ export class PredecessorConnection {
     try {
       await ask(this.#channel, { type: 'listening' }, 'ended', this.#msMax);
     } catch (err) {
-      this.#log.error({ err }, 'killing the old process: it hangs');
+      this.#channel.log?.error({ err }, 'killing the old process: it hangs');
       this.#kill();
     }
     await this.#channel.closed;
-    this.#log.info('the old process has ended');
+    this.#channel.log?.info('the old process has ended');
   }
 
   /** Its connection ends with it. Only a process of this user can have sent the id. */
@@ -90,7 +88,7 @@ export class PredecessorConnection {
     try {
       process.kill(pid, 'SIGKILL');
     } catch (err) {
-      this.#log.error({ err }, 'cannot kill the old process');
+      this.#channel.log?.error({ err }, 'cannot kill the old process');
       this.#channel.destroy();
     }
   }

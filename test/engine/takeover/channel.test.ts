@@ -20,7 +20,7 @@ beforeEach(async () => {
   const near = connect(path);
   [far] = await once(server, 'connection');
   told = collectLog();
-  channel = new Channel(near, { log: told.log, lineLengthMax: 1_000 });
+  channel = new Channel(near, told.log, 1_000);
 });
 afterEach(async () => {
   channel.destroy();
