@@ -82,7 +82,7 @@ export async function backup(
   }
 }
 
-/** For a metric: a full data folder does not fail the backup. */
+/** Notes the time for a metric. If the data folder is full, the backup still succeeds. */
 function noteBackup({ path }: DataFolder, createdAt: string): void {
   try {
     replaceFile(join(path, lastBackupName), createdAt);
@@ -176,7 +176,7 @@ function clear(draft: string): void {
   try {
     remove(draft);
   } catch {
-    // Hidden and without a manifest; the next backup of the name removes it.
+    // The draft is hidden and has no manifest. The next backup to this folder removes it.
   }
 }
 

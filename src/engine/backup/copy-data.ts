@@ -26,8 +26,8 @@ import { journalMarkName, writeJournalMark } from '../installation/folder-parts.
 import { markCopy } from '../installation/installation.ts';
 
 /**
- * Locks, sockets, process id and write probes of a running service, drafts of secrets, files that were set aside, caches.
- * And the identity of a cluster's node: a restored folder is one of a single machine.
+ * Not copied: locks, sockets, process id and write probes of a running service, drafts of secrets, files that were set aside,
+ * caches. The identity of a cluster's node stays behind too: a restored folder belongs to a single machine.
  */
 const leftOut =
   /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$|^(cluster|start)\.json$|^service\.pid$/;
@@ -37,7 +37,7 @@ export interface CopyTask {
   readonly access: Pick<FolderAccess, 'pin'>;
   readonly draft: string;
   readonly progress: CopyProgress;
-  /** Of all copies. Undefined = only data files and journals, for another core of a cluster. */
+  /** The mark of all copies. Undefined = copy only data files and journals, for another core of a cluster. */
   readonly mark: ManagementMark | undefined;
 }
 
@@ -98,7 +98,7 @@ class CopiedSet {
     progress.file(name, bytesOf(to));
   }
 
-  /** Not for data files. Leaves out a file that was deleted meanwhile. */
+  /** For all but data files. Skips a file that was deleted meanwhile. */
   async addFile(name: string): Promise<void> {
     const { folder, draft } = this.#task;
     const copied = await copyFile(join(folder.path, name), join(draft, name), this.onBytes);
@@ -154,7 +154,7 @@ const countedIn = (scansFile: string): Promise<Map<number, number>> =>
       : new Map(),
   );
 
-/** Secrets and other files. Follows links. */
+/** Names of secrets and other files. Follows links. */
 function otherFiles(folder: string, below = ''): string[] {
   return readdirSync(join(folder, below)).flatMap((entry) => {
     const name = below === '' ? entry : `${below}/${entry}`;

@@ -27,13 +27,13 @@ const pieceBytes = 1_048_576;
 const unsyncedBytesMax = 4 * pieceBytes;
 /** Two pages of the largest size. */
 const startBytes = 131_072;
-/** Two equal reads in a row are enough: a read takes some microseconds, a commit longer. */
+/** Attempts to read the meta pages twice without a commit between: a read takes microseconds, a commit longer. */
 const startReadsMax = 100;
 /** For folders, the manifest, and data that grows meanwhile. */
 const spareBytes = 1_048_576;
 
 export interface CopiedFile {
-  /** Below the folder, with `/`. */
+  /** Path below the folder, with `/`. */
   readonly name: string;
   readonly bytes: number;
   readonly sha256: string;
@@ -188,7 +188,7 @@ function readStart(file: number, path: string): { start: Buffer; bytes: number }
     const meta = pickMeta(start, 'newest');
     if (meta === undefined) continue;
     const { pageBytes, lastPage, transaction } = meta;
-    // A writer may be in the middle of this page; then it writes the other one, until two commits later.
+    // A writer may be in the middle of this page. Its next commit writes the other one, so two equal reads are whole.
     const at = (transaction % 2) * pageBytes;
     const isWhole = start.subarray(at, at + metaBytes).equals(again.subarray(at, at + metaBytes));
     if (isWhole)
@@ -246,7 +246,7 @@ export function sizeText(bytes: number): string {
 
 const namesIn = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
 
-/** In the root of a mounted file system. */
+/** The root of a file system has it. */
 const ofTheSystem = 'lost+found';
 
 /** @param isOwn true for names to ignore */
@@ -272,7 +272,7 @@ export function foldersIn(path: string): string[] {
   return [...below.flatMap((name) => foldersIn(join(path, name))), path];
 }
 
-/** A draft becomes the data of its folder, management.mdb last: a start refuses a folder without it. */
+/** Moves the entries of a draft into its folder, management.mdb last: a start refuses a folder without it. */
 export function moveUp(draft: string, folder: string): void {
   for (const path of foldersIn(draft)) syncFolder(path);
   const isLast = (name: string): number => Number(name === 'management.mdb');

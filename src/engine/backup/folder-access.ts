@@ -1,6 +1,6 @@
 /**
- * How a backup reaches the data files. No command opens them in LMDB while a service runs: it asks
- * that service (commands/folder-commands.ts) to inspect the folder and to keep the pages of a snapshot.
+ * How a backup reaches the data files. While a service runs, a command does not open them in LMDB. It asks the service
+ * (commands/folder-commands.ts) to inspect the folder and to keep the pages of a snapshot.
  */
 import { join } from 'node:path';
 import { StoreEnvironment } from '../../store/environment.ts';
@@ -10,7 +10,7 @@ import { inspectFolder, type Inspection } from '../installation/installation.ts'
 export interface FolderAccess {
   /** @throws DataFolderError */
   inspect(): Promise<Inspection>;
-  /** Keeps the pages of a data file's current snapshot. @param name such as `scans.mdb` @returns lets them be reused */
+  /** Keeps the pages of a data file's current snapshot. @param name such as `scans.mdb` @returns releases them */
   pin(name: string): Promise<() => Promise<void>>;
 }
 

@@ -23,9 +23,9 @@ import { DataFolderError } from '../data-folder.ts';
 import { type ByteRange, type CopiedFile, copyHandle } from './copy-files.ts';
 
 interface HeldJournal {
-  /** Start -> the file. */
+  /** By position of the first byte. */
   readonly segments: Map<number, FileHandle>;
-  /** The newest start at the first `hold`. */
+  /** Start of the newest segment at the first `hold`. */
   readonly known: number;
 }
 

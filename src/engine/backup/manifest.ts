@@ -36,7 +36,7 @@ const requiredFiles: readonly string[] = [
   'visitor.key',
 ];
 
-/** What a restore reads of it. */
+/** The fields that a restore reads. */
 export interface Manifest {
   readonly data: Readonly<Record<string, number>>;
   readonly files: readonly CopiedFile[];

@@ -41,7 +41,7 @@ export interface RestoreSummary {
   readonly bytes: number;
 }
 
-/** The process id was left by a service that was killed. */
+/** Names that a restore ignores. A killed service has left its process id. */
 const isOwn = (name: string): boolean =>
   [restoreDraftName, pidFileName, `${pidFileName}.new`].includes(name) || isLockName(name);
 

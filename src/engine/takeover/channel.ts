@@ -1,6 +1,6 @@
 /**
- * Messages over a socket, both ways and in order. A line that is no message is skipped; a line or a queue that grows beyond its
- * bound ends the connection.
+ * Sends and receives messages over a socket, in order. It skips a line that is not a message. A line or a queue that exceeds
+ * its bound ends the connection.
  */
 import type { Socket } from 'node:net';
 import type { Logger } from '../../telemetry/log.ts';
@@ -13,7 +13,7 @@ import {
   parseMessage,
 } from './messages.ts';
 
-/** Messages that nobody has waited for yet. */
+/** Messages that have arrived and are not read yet. */
 const receivedMax = 10_000;
 /** Twice the longest line: if more waits to be sent, the other side does not read. */
 const sentBytesMax = 2 * answerLengthMax;
@@ -39,7 +39,7 @@ export class Channel {
         done();
       });
     });
-    // A 'close' comes after it.
+    // A 'close' follows.
     socket.on('error', () => undefined);
     socket.setEncoding('utf8').on('data', (text: string) => this.#take(text));
   }
@@ -49,7 +49,7 @@ export class Channel {
   }
 
   /**
-   * The next message of these types; others are skipped.
+   * Waits for the next message of these types and skips others.
    * @returns 'gone' if the connection has ended, 'late' after `msMax`
    */
   async receive<Type extends MessageType>(

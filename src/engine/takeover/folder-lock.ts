@@ -44,11 +44,11 @@ export const isLockName = (name: string): boolean => /^service\.(sock|[\da-f]{6}
 
 /** Longest path of a lock: macOS takes 103 bytes, and a name with a random number is 2 bytes longer. */
 const socketPathMax = 100;
-/** Other processes that start at the same time. */
+/** Each attempt may lose to another process that starts at the same time. */
 const attemptsMax = 5;
-/** Owners that stop while they are asked. */
+/** Each reset is an owner that stops while it is asked. */
 const resetsMax = 100;
-/** A folder's owner answers at once, however busy. A later one hangs. */
+/** An owner answers at once, even if it is busy. One that takes longer hangs. */
 export const answerMsMax = 10_000;
 
 export class FolderLock {
@@ -79,7 +79,7 @@ export class FolderLock {
     return lock;
   }
 
-  /** Takes it back from a successor that has ended. @throws DataFolderLockedError if another process has it */
+  /** Takes the lock back from a successor that has ended. @throws DataFolderLockedError if another process has it */
   async retake(): Promise<void> {
     if (this.#isOurs()) return;
     const former = this.#server;
@@ -233,14 +233,14 @@ export async function connectToOwner(
   }
 }
 
-/** Whether a user may speak for the folder: the one of this process, or the folder's own. */
+/** True for the user of this process and for the folder's owner: no other user may lock the folder. */
 export const isOwnUser = ({ path }: DataFolder, uid: number): boolean =>
   uid === (process.geteuid?.() ?? uid) || uid === statSync(path).uid;
 
 /** Descriptors of folders whose paths are too long for a socket. They stay open: closing a socket uses its path again. */
 const longFolders = new Map<string, number>();
 
-/** The lock, always in the folder, by a path that a socket can have. */
+/** The path of the lock. If it is too long for a socket, it leads through a descriptor of the folder. */
 export function lockPath({ path }: DataFolder): string {
   const inside = join(path, lockName);
   if (Buffer.byteLength(inside) <= socketPathMax) return inside;
@@ -253,8 +253,9 @@ export function lockPath({ path }: DataFolder): string {
 }
 
 /**
- * Only the folder's user may connect: a connection may run any command. If root locks the folder, that user owns the socket: its
- * service could not ask a socket of root's whether it is stale. `chown` would follow a link that the user may put at the path.
+ * Lets only the folder's user connect, because a connection may run any command. If root locks the folder, the socket belongs
+ * to the folder's user too: a service of that user must be able to ask whether the lock is stale. `chown` is no way to do this,
+ * because it follows a link that the user may put at the path.
  */
 function listenAsOwner({ path }: DataFolder, server: Server, at: string): void {
   if (!isMainThread) return void server.listen(at);
@@ -265,7 +266,7 @@ function listenAsOwner({ path }: DataFolder, server: Server, at: string): void {
       process.seteuid?.(owner);
       readdirSync(path);
     } catch {
-      // A folder below one that only root may enter, or a container without other users.
+      // Only root may enter a parent folder, or the container has no other users.
       process.seteuid?.(0);
     }
   }
@@ -277,10 +278,10 @@ function listenAsOwner({ path }: DataFolder, server: Server, at: string): void {
   }
 }
 
-/** Within it, the other side reads the refusal. */
+/** The other side has this time to read the refusal. */
 const refuseMsMax = 1_000;
 
-/** A command has the folder, or a service that cannot be taken over yet. */
+/** For a command, and for a service that cannot be taken over yet. */
 export function refuseConnection(socket: Socket): void {
   const reason =
     'Cannot take over: the data folder is in use by a command, or by a service that is starting, stopping or has too many connections; try again';
@@ -290,7 +291,7 @@ export function refuseConnection(socket: Socket): void {
   setTimeout(() => socket.destroy(), refuseMsMax).unref();
 }
 
-/** The file of a removed socket leaves its inode to the next file, which is a later one. */
+/** A new file may get the inode of a removed one, but has a later time. */
 function identityOf(path: string): string | undefined {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? undefined : `${stats.dev}:${stats.ino}:${stats.mtimeNs}`;

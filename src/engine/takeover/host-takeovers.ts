@@ -16,11 +16,11 @@ export interface TakeoverHost {
   readonly dataVersions: DataVersions;
   readonly journals: readonly number[];
   readonly ports: readonly number[];
-  /** Undefined = a takeover may begin; else why not, as the end of "Cannot take over: …". */
+  /** Why a takeover may not begin, as the end of "Cannot take over: …". Undefined = it may. */
   readonly refusal: string | undefined;
-  /** It only redirects, and waits for its next successor. */
+  /** True = it only redirects, and waits for its next successor. */
   readonly hasYielded: boolean;
-  /** Ends all but redirects. The next successor finds it done. */
+  /** Ends everything but redirects. If a successor dies, the next one calls it again. */
   yield(): Promise<void>;
   /** Stops listening. Resolves when nothing is written any more. */
   finish(): Promise<void>;
@@ -37,7 +37,7 @@ export interface Hosting {
   close(): Promise<void>;
 }
 
-/** Connections without a first message. */
+/** Connections that have not sent a message yet. */
 const askedMax = 16;
 const askMsDefault = 20_000;
 

@@ -32,11 +32,11 @@
 import type { Fault, FailureCode } from '../../model/failure.ts';
 import { parseJson } from '../small-files.ts';
 
-/** A release of another protocol keeps the fields of `takeover`. */
+/** Every protocol has the same fields of `takeover`, so that a release can refuse another protocol in words. */
 export const protocol = 1;
-/** Of a command with its input. */
+/** Longest line of a command with its input. */
 export const commandBytesMax = 1_048_576;
-/** Characters of an answer: the result of some commands is every key of every workspace. */
+/** Longest answer, in characters: some commands return every key of every workspace. */
 export const answerLengthMax = 67_108_864;
 
 const anything: unknown = undefined;

@@ -11,12 +11,12 @@ export interface TakeoverHello {
   readonly dataVersions: DataVersions;
 }
 
-/** For each answer. A predecessor ends requests and attempts of webhooks for 3 s, and stops shards for 4 s. */
+/** Longest wait for an answer. A predecessor takes up to 3 s to end requests and webhook attempts, and 4 s to stop shards. */
 const answerMsMax = 20_000;
 
 export class PredecessorConnection {
   readonly #channel: Channel;
-  /** Its journals and ports. */
+  /** Has the predecessor's journals and ports. */
   readonly accepted: Message<'accepted'>;
   readonly #msMax: number;
 
@@ -56,20 +56,20 @@ export class PredecessorConnection {
     return new PredecessorConnection(channel, accepted, msMax);
   }
 
-  /** Its process has died, or has ended. */
+  /** True = the predecessor's process has ended or died. */
   get isGone(): boolean {
     return this.#channel.isClosed;
   }
 
   /**
-   * This process is booted. Resolves when the other one only redirects, or is gone.
+   * Reports that this process is booted. Resolves when the predecessor only redirects, or is gone.
    * @throws DataFolderError if it takes too long
    */
   async yield(): Promise<void> {
     await ask(this.#channel, { type: 'ready' }, 'yielded', this.#msMax);
   }
 
-  /** This process redirects. Resolves when the other one writes nothing any more: one that hangs is killed. */
+  /** Reports that this process redirects, and waits until the predecessor has ended. Kills one that hangs. */
   async listening(): Promise<void> {
     try {
       await ask(this.#channel, { type: 'listening' }, 'ended', this.#msMax);
@@ -81,7 +81,7 @@ export class PredecessorConnection {
     this.#channel.log?.info('the old process has ended');
   }
 
-  /** Its connection ends with it. Only a process of this user can have sent the id. */
+  /** The connection ends with the process. Only a process of this user can have sent the id. */
   #kill(): void {
     const { pid } = this.accepted;
     if (pid <= 1 || pid === process.pid) return this.#channel.destroy();
@@ -93,7 +93,7 @@ export class PredecessorConnection {
     }
   }
 
-  /** Gives up. */
+  /** Gives the takeover up. */
   close(): void {
     this.#channel.destroy();
   }
