@@ -81,7 +81,9 @@ describe('the version of the data', () => {
       /data of scans.mdb has version 99.*; the data of delivery.mdb has version 98/,
     );
     changeManifest((manifest) => (manifest['version'] = 2));
-    expect(await refusalOf(restored())).toMatch(/its version is 2, known is 1, expected a folder/);
+    expect(await refusalOf(restored())).toMatch(
+      /its version is 2, this program reads 1, expected a/,
+    );
   });
 });
 

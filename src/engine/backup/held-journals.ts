@@ -1,6 +1,6 @@
 /**
- * The journals in a backup: exactly the scans that its copy of scans.mdb has not counted. Counted scans have addresses that
- * the service is about to delete.
+ * The journals in a backup: exactly the scans that its copy of scans.mdb has not counted. A backup must not keep the addresses
+ * of counted scans, which the service is about to delete.
  *
  *   live     |--- segment A ---|--- segment B ---|
  *   copy               |---- A' ---|---- B' -----|     A' is named by the position of its first byte

@@ -71,7 +71,7 @@ function parse(from: string, text: string): Manifest {
   const field = (name: string): unknown => Reflect.get(Object(content), name);
   const version = field('version');
   if (version !== manifestVersion) {
-    throw refusal(from, `its version is ${String(version)}, known is ${manifestVersion}`);
+    throw refusal(from, `its version is ${String(version)}, this program reads ${manifestVersion}`);
   }
   const files = filesOf(field('files'));
   if (files === undefined) throw refusal(from, 'its list of files is not valid');

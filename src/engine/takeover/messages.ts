@@ -23,7 +23,7 @@
  *                          <--- ended                   it writes nothing any more
  *     counts the predecessor's journals, opens the API  exits when its connections are closed
  *
- * The end of the connection is the death of the other process.
+ * If the connection ends, the other process has died.
  *
  *   before `ready`   the running service continues as if nothing had happened
  *   after `ready`    a predecessor whose successor dies locks the folder again, redirects, and yields to the next start; after

@@ -39,13 +39,8 @@ export class PredecessorConnection {
     const socket = await connectToOwner(folder, 'take over');
     if (socket === undefined) return undefined;
     const channel = new Channel(socket, log);
-    const question: Message = {
-      type: 'takeover',
-      protocol,
-      ...hello,
-      pidNamespace: pidNamespace(),
-    };
-    const accepted = await ask(channel, question, 'accepted', msMax).catch((error: unknown) => {
+    const first: Message = { type: 'takeover', protocol, ...hello, pidNamespace: pidNamespace() };
+    const accepted = await ask(channel, first, 'accepted', msMax).catch((error: unknown) => {
       channel.destroy();
       throw error;
     });
