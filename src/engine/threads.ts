@@ -45,7 +45,7 @@ export interface EngineThreadsOptions extends SharedOptions, Pick<ShardThreadsOp
         /** 0 = the node does not redirect. */
         readonly redirectThreads: number;
         readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom' | 'recovery'>;
-        /** Called at a stop, after the last redirect. */
+        /** Called at a stop, after the last redirect and the last count. */
         readonly onDrained?: () => void;
       }
     | undefined;
@@ -167,8 +167,8 @@ export class EngineThreads extends EdgeThreads {
 
   protected override async drained(): Promise<void> {
     const { log, node } = this.#options;
-    node?.onDrained?.();
     await this.shards.stop();
+    node?.onDrained?.();
     const bytes = this.#isCounting ? this.shards.lag.uncountedBytes : 0;
     if (bytes > 0) {
       log.warn({ bytes }, 'stopped before all scans were counted, the next start counts them');

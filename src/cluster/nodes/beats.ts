@@ -217,7 +217,7 @@ export class Beats {
     });
   }
 
-  /** This node has stopped redirecting: sends a last beat, so that no change waits for it. */
+  /** This node has stopped redirecting and counting: sends a last beat with its mark, and no change waits for it. */
   end(): void {
     if (this.#isClosed) return;
     if (this.#progress !== undefined) this.#publish(true);
@@ -247,15 +247,15 @@ export class Beats {
 
   #publish(isLast: boolean): void {
     const { connection, self } = this.#options;
-    const beat = { ...this.own, isLast, mark: this.#dueMark() };
+    const beat = { ...this.own, isLast, mark: this.#dueMark(isLast) };
     // NATS may be away.
     this.#takeMark(beat);
     connection.publish(beatSubject(self), encodeBeat(beat));
   }
 
-  #dueMark(): Mark | null {
+  #dueMark(isLast: boolean): Mark | null {
     const nowMs = this.#options.timers.monotonicMs();
-    if (nowMs - this.#markedMs < markMs) return null;
+    if (!isLast && nowMs - this.#markedMs < markMs) return null;
     this.#markedMs = nowMs;
     return this.#progress?.mark?.() ?? null;
   }
@@ -282,6 +282,7 @@ export class Beats {
     const known = this.last(name);
     if (known !== undefined && known.instance !== instance) return;
     this.#seen.set(name, { beat, receivedAtMs: -Infinity });
+    this.#takeMark(beat);
     for (const { behind } of this.#waiters) behind.delete(name);
     this.#check();
   }

@@ -124,10 +124,10 @@ const scripts: Record<string, [script: string, trace: string]> = {
     '0 watch + all a, 700 move a 1 + move a 2 + move a 3, 1300',
     '0 qz.nodes.a, 500 qz.nodes.a, 700 qz.nodes.a, 701 qz.nodes.a, 1201 qz.nodes.a',
   ],
-  'each second a beat of a core has its mark, which all nodes take; what was lost comes with the next one':
+  'each second a beat of a core has its mark, and so has its last beat; what was lost comes with the next one':
     [
-      '0 all a + core b + edge e, 100 counts a 30 + counts b 31, 900 counted? e, 1100 counted? e + counts a 40 + counts b 40 + move a 1 + move b 1, 1200 counted? e, 2100 counted? e + cut e + counts a 50, 3100 heal e + counted? e + counts b 60, 4100 counted? e + cut a + counts a 70, 5100 counted? a',
-      '900 e undefined, 1100 e 30, 1200 e 30, 2100 e 40, 3100 e 40, 4100 e 50, 5100 a 60',
+      '0 all a + core b + edge e, 100 counts a 30 + counts b 31, 900 counted? e, 1100 counted? e + counts a 40 + counts b 40 + move a 1 + move b 1, 1200 counted? e, 2100 counted? e + cut e + counts a 50, 3100 heal e + counted? e + counts b 60, 4100 counted? e + cut a + counts a 70, 5100 counted? a + heal a + counts a 80 + end a + counts b 90 + end b + counted? e',
+      '900 e undefined, 1100 e 30, 1200 e 30, 2100 e 40, 3100 e 40, 4100 e 50, 5100 a 60, 5100 e 80',
     ],
   'a change is followed when every connected node that redirects has it': [
     '0 all a + core b + edge e, 600 follow a 5 + follow b 5, 610 move e 5, 630 move a 6, 700 follow a 5, 701',
