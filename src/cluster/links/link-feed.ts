@@ -98,9 +98,10 @@ export class LinkFeed {
     this.#unlisten = store.environment.committed.listen(() => this.#refresh());
   }
 
-  /** Undefined for a request to another path. */
+  /** Undefined for another request. */
   reply(request: Request): Promise<Reply> | undefined {
-    return request.path === feedPath ? this.#answer(request) : undefined;
+    const { method, path } = request;
+    return method === 'GET' && path === feedPath ? this.#answer(request) : undefined;
   }
 
   close(): void {

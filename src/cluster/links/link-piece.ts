@@ -1,5 +1,5 @@
 /**
- * Links on their way to an edge: what it asks of a core, and one answer, as a msgpack array (link-feed.ts).
+ * Links on their way to an edge: what it asks of a core, and one answer, in these fields (link-feed.ts).
  *
  *   cluster, last, isCurrent   whose numbers these are, the core's last change, and whether it follows the log
  *   number, codes, blocks      the changes up to `number`, in order: of which code each is, and the blocks of these codes
@@ -10,8 +10,7 @@
  *   totalsNext, totals         [codeNo, scans] of limited codes, counted so far in the whole cluster
  */
 import type { CodeNo } from '../../model/numbers.ts';
-import { packPlain } from '../../store/codec.ts';
-import { isCount, isCountPair, readFields } from '../message-fields.ts';
+import { isCount, isCountPair, isFlag, isText, listOf, messageFormat } from '../message-fields.ts';
 
 /** What an edge has. */
 export interface LinkPosition {
@@ -48,50 +47,31 @@ export class LinkPieceError extends Error {
   override readonly name = 'LinkPieceError';
 }
 
-export const encodePiece = (piece: LinkPiece): Uint8Array =>
-  packPlain([
-    piece.cluster,
-    piece.last,
-    piece.isCurrent,
-    piece.number,
-    piece.codes,
-    piece.blocks,
-    piece.part ?? null,
-    piece.pagesNumber,
-    piece.pages,
-    piece.totalsNext,
-    piece.totals,
-  ]);
-
-/** @throws LinkPieceError */
-export function decodePiece(bytes: Uint8Array): LinkPiece {
-  const [cluster, last, isCurrent, number, codes, blocks, part, ...others] =
-    readFields(bytes) ?? [];
-  const [pagesNumber, pages, totalsNext, totals] = others;
-  if (
-    typeof cluster === 'string' &&
-    isCount(last) &&
-    typeof isCurrent === 'boolean' &&
-    isCount(number) &&
-    isListOf(isCount, codes) &&
-    isListOf(isBlock, blocks) &&
-    (part === null || isCountPair(part)) &&
-    isCount(pagesNumber) &&
-    isListOf(isPages, pages) &&
-    isCount(totalsNext) &&
-    isListOf(isCountPair, totals)
-  ) {
-    const links = { cluster, last, isCurrent, number, codes, blocks, part: part ?? undefined };
-    return { ...links, pagesNumber, pages, totalsNext, totals };
-  }
-  throw new LinkPieceError('Cannot read links: the answer has other fields than a piece of links');
-}
-
-const isListOf = <T>(is: (one: unknown) => one is T, value: unknown): value is T[] =>
-  Array.isArray(value) && value.every(is);
-
 const isBlock = (value: unknown): value is readonly [number, Uint8Array] =>
   Array.isArray(value) && isCount(value[0]) && value[1] instanceof Uint8Array;
 
 const isPages = (value: unknown): value is readonly [number, string] =>
-  Array.isArray(value) && isCount(value[0]) && typeof value[1] === 'string';
+  Array.isArray(value) && isCount(value[0]) && isText(value[1]);
+
+const format = messageFormat<LinkPiece>({
+  cluster: isText,
+  last: isCount,
+  isCurrent: isFlag,
+  number: isCount,
+  codes: listOf(isCount),
+  blocks: listOf(isBlock),
+  part: (value): value is LinkPiece['part'] => value === undefined || isCountPair(value),
+  pagesNumber: isCount,
+  pages: listOf(isPages),
+  totalsNext: isCount,
+  totals: listOf(isCountPair),
+});
+
+export const encodePiece = format.encode;
+
+/** @throws LinkPieceError */
+export function decodePiece(bytes: Uint8Array): LinkPiece {
+  const piece = format.read(bytes);
+  if (piece !== undefined) return piece;
+  throw new LinkPieceError('Cannot read links: the answer has other fields than a piece of links');
+}

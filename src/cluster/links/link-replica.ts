@@ -76,6 +76,8 @@ export class LinkReplica {
   #refill: (LinkPosition & { readonly next: number }) | undefined;
   /** The core's last change of pages that has come to this process. */
   #pages = 0;
+  /** A change is in the store, and the link table failed to take it: the next one brings all links into the table. */
+  #isTableBehind = false;
   /** From which on the totals of limited codes are needed. */
   #totals = 0;
   /** The core's last change, as it has answered. */
@@ -208,19 +210,22 @@ export class LinkReplica {
     if (from !== 0 && from !== this.#refill?.next) {
       throw new LinkPieceError(`Cannot read links: the part from block ${from} was not asked for`);
     }
+    const before = this.number;
     await store.apply(piece);
     this.#pages = piece.pagesNumber;
     this.#totals = piece.totalsNext;
+    if (piece.totals.length > 0) onCounted();
     const refill = { cluster, number, codes: codes.toReversed(), next };
     this.#refill = next === blocksEnd ? undefined : refill;
     if (this.#refill !== undefined) return;
-    if (part === undefined) table.publishMany(codes);
+    const isAll = part !== undefined || this.#isTableBehind;
+    this.#isTableBehind = true;
+    if (!isAll) table.publishMany(codes);
     else if (this.hasLinks) await this.#reload();
     else await this.#fill();
-    if (piece.totals.length > 0) onCounted();
-    if (number === this.number) return;
+    this.#isTableBehind = false;
     this.number = number;
-    this.applied.fire();
+    if (number !== before) this.applied.fire();
   }
 
   async #reload(): Promise<void> {

@@ -1,7 +1,7 @@
 /** src/cluster/links/: what a core commits is in the link table of an edge, over a real server and real stores. */
 import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { soon } from '../../support/soon.ts';
 import { FeedServer, openReplica, temporaryFolder } from './feed-server.ts';
 
@@ -16,7 +16,10 @@ test('an edge that was away gets what has changed since, and no more', async () 
   const folder = temporaryFolder();
   const code = await codes.create(app.actor, { target, slug: 'away' });
   const before = await openReplica(folder, () => [core.url]);
+  const applied: number[] = [];
+  before.replica.applied.listen(() => applied.push(before.replica.number));
   await expect.poll(() => before.see('away'), soon).toBe(target);
+  await expect.poll(() => applied, soon).toEqual([0, 1]);
   await before.close();
   const number = app.store.last('link');
   await codes.change(app.actor, code.id, { target: other });
@@ -28,6 +31,10 @@ test('an edge that was away gets what has changed since, and no more', async () 
   expect(after.see('away')).toBe(other);
   expect(core.asked.slice(0, 2)).toEqual(['all', String(number)]);
   expect(core.asked.slice(2)).not.toContain('all');
+  // The store has the change, and the link table fails to take it.
+  vi.spyOn(after.writer, 'put').mockImplementationOnce(() => expect.fail());
+  await codes.change(app.actor, code.id, { target });
+  await expect.poll(() => after.see('away'), soon).toBe(target);
 });
 
 test('without a core an edge has what it had; a connection that is cut is made again', async () => {
