@@ -62,7 +62,8 @@ export class CoreDelivery {
       if (!this.#mayLead() || this.replication.status.stop !== undefined) break;
       await pause(stepMs);
     }
-    throw new Failure('not_active', 'The log of deliveries is not led from here');
+    const why = this.replication.problem ?? 'another core leads it';
+    throw new Failure('not_active', `Cannot lead the log of deliveries: ${why}`);
   }
 
   /** Another core may lead it at once. */

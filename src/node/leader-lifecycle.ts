@@ -40,6 +40,8 @@ export class LeaderLifecycle {
   readonly #options: LeaderLifecycleOptions;
   readonly #ticker: Ticker;
   #open: ({ readonly name: Role } & OpenRole) | undefined;
+  /** The last change was refused, and the log says so: the ticker logs no refusal. */
+  #isRefused = false;
   /** The process stops: no other role opens. */
   isClosed = false;
 
@@ -86,7 +88,14 @@ export class LeaderLifecycle {
   async #change(name: Role): Promise<void> {
     const { lead, standBy, onChanged, log } = this.#options;
     const former = this.#open;
-    const opened = await (name === 'leading' ? lead() : standBy());
+    const opened = await (name === 'leading' ? lead() : standBy()).catch((err: unknown) => {
+      if (isRefused(err) && !this.#isRefused) {
+        log.warn({ role: name, reason: messageOf(err) }, 'cannot change role, retrying');
+        this.#isRefused = true;
+      }
+      throw err;
+    });
+    this.#isRefused = false;
     this.#open = { name, close: () => opened.close() };
     log.info({ role: name }, name === 'leading' ? 'this machine leads' : 'this machine stands by');
     if (former === undefined) return;

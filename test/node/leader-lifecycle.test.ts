@@ -149,8 +149,10 @@ test('LeaderLifecycle tries again what could not be opened, and is what it was m
   const roles = new TestRoles();
   await roles.update(false);
   roles.events.length = 0;
-  roles.held = Promise.reject(new Error('the port is in use'));
+  roles.held = Promise.reject(refused());
+  lines.length = 0;
   await roles.update(true);
+  expect(lines).toEqual(['cannot change role, retrying']);
   expect([roles.role.role, ...roles.events.splice(0)]).toEqual(['standby', 'opening leading']);
   await vi.advanceTimersByTimeAsync(499);
   expect(roles.events).toEqual([]);
