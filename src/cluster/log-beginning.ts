@@ -21,7 +21,13 @@ import { EnvironmentStore } from './log/environment-store.ts';
 import { type LogName, logStream, streamOf } from './nats/log-streams.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
 import { NatsLog } from './nats/nats-log.ts';
-import { deleteStream, ensureStream, findBounds, readEntryAt } from './nats/nats-stream.ts';
+import {
+  deleteStream,
+  ensureStream,
+  findBounds,
+  readEntryAt,
+  UnusableStreamError,
+} from './nats/nats-stream.ts';
 import { NodeError } from './nodes/node-error.ts';
 
 /**
@@ -137,7 +143,7 @@ async function appendFirst(
       if (body !== undefined && isSameLead(body, lead)) return body;
       break;
     } catch (error) {
-      if (tries === triesMax) throw wordedError(error);
+      if (tries === triesMax || error instanceof UnusableStreamError) throw wordedError(error);
     }
     await pause(retryMs);
   }

@@ -20,7 +20,15 @@ export interface NatsStreamOptions {
 const duplicateWindowNs = 1_000_000_000;
 const unlimited = -1;
 
-/** @throws Error with the setting by which an existing stream would lose entries */
+/** Error code of JetStream: a broker alone keeps one replica. */
+const aloneCode = 10_074;
+
+/** An operator must change the stream, or the brokers. */
+export class UnusableStreamError extends Error {
+  override readonly name = 'UnusableStreamError';
+}
+
+/** @throws UnusableStreamError with the setting by which an existing stream would lose entries; Error */
 export async function ensureStream(
   connection: NatsConnection,
   { stream, subject, replicas }: NatsStreamOptions,
@@ -31,12 +39,17 @@ export async function ensureStream(
   config ??= await manager.streams.add(settingsOf(stream, subject, replicas)).then(
     (info) => info.config,
     (error: unknown) => {
-      throw new Error(`Cannot make the stream ${stream}: ${messageOf(error)}`, { cause: error });
+      const isFinal = error instanceof Error && 'code' in error && error.code === aloneCode;
+      const why = isFinal
+        ? `one broker alone, expected ${replicas} (cluster.replicas)`
+        : messageOf(error);
+      const Kind = isFinal ? UnusableStreamError : Error;
+      throw new Kind(`Cannot make the stream ${stream}: ${why}`, { cause: error });
     },
   );
   const faults = faultsOf(config, subject, replicas);
   if (faults.length === 0) return;
-  throw new Error(
+  throw new UnusableStreamError(
     `Cannot use the stream ${stream}, which would lose entries: ${faults.join('; ')}`,
   );
 }
