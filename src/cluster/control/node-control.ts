@@ -9,7 +9,6 @@ import { problemReply } from '../../api/problem.ts';
 import { resultOf } from '../../engine/commands/ask-service.ts';
 import type { CommandTable } from '../../engine/commands/command-table.ts';
 import { runCommand } from '../../engine/commands/host-commands.ts';
-import { parseJson } from '../../engine/small-files.ts';
 import {
   commandBytesMax,
   lineOf,
@@ -19,7 +18,7 @@ import {
 import type { Reply, Request } from '../../http/request.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { copyPath } from '../copy/copy-download.ts';
+import { copyPath, refusalOf } from '../copy/copy-download.ts';
 import type { MachineProof } from '../machine-proof.ts';
 
 const commandPath = '/cluster/command';
@@ -103,6 +102,5 @@ export async function askCore(
   const text = await body.text();
   const message = statusCode === 200 ? parseMessage(text) : undefined;
   if (message?.type === 'result' || message?.type === 'failed') return resultOf(message);
-  const detail: unknown = Reflect.get(Object(parseJson(text)), 'detail');
-  throw new Failure('not_active', typeof detail === 'string' ? detail : `It answers ${statusCode}`);
+  throw new Failure('not_active', refusalOf(statusCode, text));
 }

@@ -25,6 +25,7 @@ import {
 import { systemReason } from '../../engine/backup/system-reason.ts';
 import { DataFolderError } from '../../engine/data-folder.ts';
 import { messageOf } from '../../model/failure.ts';
+import { textAt } from '../../model/json.ts';
 import { parseJson } from '../../engine/small-files.ts';
 import type { MachineProof } from '../machine-proof.ts';
 
@@ -82,10 +83,9 @@ export async function fetchCopy(options: FetchOptions): Promise<void> {
   }
 }
 
-function refusalOf(status: number, text: string): string {
-  const detail: unknown = Reflect.get(Object(parseJson(text)), 'detail');
-  return typeof detail === 'string' ? detail : `it answers ${status}`;
-}
+/** What a core says that refuses a request of another one. */
+export const refusalOf = (status: number, text: string): string =>
+  textAt(parseJson(text), 'detail') ?? `It answers ${status}`;
 
 /** @throws Error for any other text, another version or cluster, and data of a newer program */
 function readManifest(text: string, cluster: string): readonly CopiedFile[] {

@@ -18,20 +18,11 @@ import type { LogBounds, LogReader, OrderedLog, Reading } from '../log/ordered-l
 /** An ack takes a millisecond or two. It never comes from a leader that hangs, and a new one leads after 4 to 9 s. */
 const appendMs = 2_000;
 
-const readAheadUsual = 16;
-
 export interface NatsLogOptions {
   readonly connection: NatsConnection;
   readonly stream: string;
   /** Of what this machine appends: the stream's, or one that its pattern takes. A reading has all of them. */
   readonly subject: string;
-  /**
-   * Entries that the broker sends ahead of a reading. It ends a connection that has 64 MB waiting and counts what it is
-   * writing until all of it is written: with 50 entries of 1 MB and a slow reader it did. 16 read 46,000 entries/s on
-   * one machine, 50 twice as many; over a long line each round trip brings no more than these, so a log of small
-   * entries takes more.
-   */
-  readonly readAhead?: number;
 }
 
 export class NatsLog implements OrderedLog {
@@ -51,7 +42,7 @@ export class NatsLog implements OrderedLog {
   }
 
   follow(from: number, reader: LogReader): Reading {
-    return new NatsReading({ readAhead: readAheadUsual, ...this.#options, from, reader });
+    return new NatsReading({ ...this.#options, from, reader });
   }
 
   bounds(): Promise<LogBounds> {
