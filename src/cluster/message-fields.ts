@@ -39,8 +39,9 @@ export const recordOf =
 const messageVersion = 1;
 
 /**
- * A message is one msgpack array: its version, then its fields in the order of `checks`. Fields are added at the end, and a
- * program that does not know one ignores it. So nodes of two versions are in one cluster while it is upgraded.
+ * A message is one msgpack array: its version, then its fields in the order of `checks`. While a cluster is upgraded, it has
+ * nodes of two versions. So add fields at the end, where an older program ignores them, and let their checks accept
+ * `undefined`, which is what a newer program reads in a message of an older one.
  */
 export function messageFormat<T extends object>(checks: Checks<T>) {
   const names = Object.keys(checks);

@@ -66,8 +66,9 @@ export class ApplyQueue {
     try {
       while (this.#waiting.length > 0) await this.#storeSome();
       this.#isStoring = false;
-      if (this.#isFull) this.#options.onDrained();
+      const wasFull = this.#isFull;
       this.#isFull = false;
+      if (wasFull) this.#options.onDrained();
     } catch (error) {
       this.#waiting.length = 0;
       this.#waitingBytes = 0;

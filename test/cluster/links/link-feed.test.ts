@@ -85,7 +85,7 @@ test('all links come in such pieces, too', async () => {
 
 test.each([
   ['not msgpack', Buffer.from([0xc1, 0xc1])],
-  ['of other fields', packPlain([1, 'cl_1', 3, true, 3, [1], [[2, 'bytes']], undefined, 0, [], 0, []])],
+  ['of other fields', packPlain([1, 'c', 3, true, 3, [], [[2, 'bytes']], undefined, 0, [], 0, []])],
 ])('an answer that is %s is refused', (_what, bytes) => {
   expect(() => decodePiece(bytes)).toThrow(/other fields than a piece of links/);
 });
