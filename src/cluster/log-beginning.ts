@@ -21,13 +21,7 @@ import { EnvironmentStore } from './log/environment-store.ts';
 import { type LogName, logStream, streamOf } from './nats/log-streams.ts';
 import type { NatsConnection } from './nats/nats-connection.ts';
 import { NatsLog } from './nats/nats-log.ts';
-import {
-  deleteStream,
-  ensureStream,
-  findBounds,
-  readEntryAt,
-  UnusableStreamError,
-} from './nats/nats-stream.ts';
+import { deleteStream, ensureStream, findBounds, readEntryAt } from './nats/nats-stream.ts';
 import { NodeError } from './nodes/node-error.ts';
 
 /**
@@ -143,7 +137,7 @@ async function appendFirst(
       if (body !== undefined && isSameLead(body, lead)) return body;
       break;
     } catch (error) {
-      if (tries === triesMax || error instanceof UnusableStreamError) throw wordedError(error);
+      if (tries === triesMax || error instanceof NodeError) throw wordedError(error);
     }
     await pause(retryMs);
   }

@@ -6,6 +6,7 @@ import type { ClusterInfo, StreamConfig, StreamInfo, StreamState } from '@nats-i
 import type { Timers } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import type { LogBounds } from '../log/ordered-log.ts';
+import { NodeError } from '../nodes/node-error.ts';
 import { apiMs, type NatsConnection } from './nats-connection.ts';
 
 export interface NatsStreamOptions {
@@ -23,12 +24,7 @@ const unlimited = -1;
 /** Error code of JetStream: a broker alone keeps one replica. */
 const aloneCode = 10_074;
 
-/** An operator must change the stream, or the brokers. */
-export class UnusableStreamError extends Error {
-  override readonly name = 'UnusableStreamError';
-}
-
-/** @throws UnusableStreamError with the setting by which an existing stream would lose entries; Error */
+/** @throws NodeError where the stream would lose entries, or the brokers are too few; another Error may pass */
 export async function ensureStream(
   connection: NatsConnection,
   { stream, subject, replicas }: NatsStreamOptions,
@@ -40,16 +36,14 @@ export async function ensureStream(
     (info) => info.config,
     (error: unknown) => {
       const isFinal = error instanceof Error && 'code' in error && error.code === aloneCode;
-      const why = isFinal
-        ? `one broker alone, expected ${replicas} (cluster.replicas)`
-        : messageOf(error);
-      const Kind = isFinal ? UnusableStreamError : Error;
+      const why = isFinal ? `expected ${replicas} brokers (cluster.replicas)` : messageOf(error);
+      const Kind = isFinal ? NodeError : Error;
       throw new Kind(`Cannot make the stream ${stream}: ${why}`, { cause: error });
     },
   );
   const faults = faultsOf(config, subject, replicas);
   if (faults.length === 0) return;
-  throw new UnusableStreamError(
+  throw new NodeError(
     `Cannot use the stream ${stream}, which would lose entries: ${faults.join('; ')}`,
   );
 }
@@ -142,8 +136,8 @@ const seenNs = 3_000_000_000;
 
 /**
  * Whether a leader speaks for its stream. One that was cut off from the others still answers what it knows, seen
- * for 12 s and more, while they elect another. It says when each of them answered it last: where that is shorter ago
- * than an election takes, of so many that they are a majority with it, there is no other leader.
+ * for 12 s and more, while they elect another. It reports when each of them last answered: if a majority, itself included, has
+ * answered within less than an election takes, no other leader exists.
  * @param cluster undefined for a broker alone
  */
 export function hasMajority(cluster: ClusterInfo | undefined): boolean {

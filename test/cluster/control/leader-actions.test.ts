@@ -69,10 +69,7 @@ test('a status has each node, as this core knows it', () => {
   ]);
   expect(seen.map(({ url }) => url)).toEqual(['http://a:8080', 'http://b:8080', null, null]);
   expect(seen.map(({ joinedAtMs }) => joinedAtMs)).toEqual([5, 5, 5, 5]);
-  expect([seen[0]?.marks, seen[3]?.marks]).toMatchObject([
-    [{ journal: 1 }, { journal: 2 }],
-    [{ journal: 4, counted: null }],
-  ]);
+  expect(seen[3]?.marks).toEqual([{ journal: 4, counted: null }]);
   expect(seen[0]!.marks).toEqual([
     { journal: 1, counted: 100 },
     { journal: 2, counted: null },
@@ -155,8 +152,6 @@ test('a handover is refused if no core can take the lead', async () => {
 test('a node leaves where it is known and not connected', async () => {
   const { made, removed } = actions([beat('b', 'core', 0)]);
   await expect(made.leave('b')).rejects.toThrow('it is connected; stop it first');
-  await expect(made.leave('a')).rejects.toThrow('it is connected; stop it first');
-  await expect(made.leave('x')).rejects.toThrow('The cluster has no node x');
   expect(removed).toEqual([]);
   expect(await made.leave('c')).toEqual({ name: 'c', journals: [3] });
   await expect(made.leave('c')).rejects.toThrow('The cluster has no node c');

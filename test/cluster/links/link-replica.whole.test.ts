@@ -31,7 +31,6 @@ test('an edge that was away gets what has changed since, and no more', async () 
   expect(after.see('away')).toBe(other);
   expect(core.asked.slice(0, 2)).toEqual(['all', String(number)]);
   expect(core.asked.slice(2)).not.toContain('all');
-  // The store has the change, and the link table fails to take it.
   vi.spyOn(after.writer, 'put').mockImplementationOnce(() => expect.fail());
   await codes.change(app.actor, code.id, { target });
   await expect.poll(() => after.see('away'), soon).toBe(target);

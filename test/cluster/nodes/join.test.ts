@@ -10,7 +10,7 @@ import { NodeError } from '../../../src/cluster/nodes/node-error.ts';
 import type { JoinRequest, Joined, Refusal } from '../../../src/cluster/nodes/registry.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { VirtualTime } from '../simulation/virtual-time.ts';
+import { Played } from '../log/played.ts';
 
 const request: JoinRequest = {
   name: 'berlin-1',
@@ -50,10 +50,10 @@ class Network {
 
 function fixture() {
   const network = new Network();
-  const time = new VirtualTime();
+  const played = new Played();
+  const { timers } = played;
   const lines: string[] = [];
   const log = createLog('info', { write: (line: string) => void lines.push(line) });
-  const timers = { monotonicMs: () => time.nowMs, after: time.later };
   const node = { id: 'n_9', run: 3, journals: [4, 5], past: [], joinedAtMs: 1 };
   const core = {
     isLeading: true,
@@ -79,11 +79,7 @@ function fixture() {
     return joined;
   };
   const logged = () => lines.map((line): unknown => JSON.parse(line));
-  /** Also what is resolved now runs. */
-  const pass = async (ms: number): Promise<void> => {
-    time.later(0, () => undefined);
-    await time.run(time.nowMs + ms);
-  };
+  const pass = (ms: number): Promise<void> => played.until(played.nowMs + ms);
   return { network, pass, core, end, join, logged };
 }
 
