@@ -19,11 +19,11 @@ export interface NodeContext {
   readonly config: Config;
   readonly log: Logger;
   readonly machine: Machine;
-  /** To be closed by who has asked for the context. */
+  /** The caller of `connectNode` closes it. */
   readonly connection: NatsConnection;
   /** For further connections. */
   readonly nats: NatsOptions;
-  /** Names this run of the process: of two, the later one is known by it. */
+  /** Id of this run of the process. Of two processes, the later one has the higher id. */
   readonly instance: string;
   /** Of the kernel; empty where it has none. */
   readonly boot: string;

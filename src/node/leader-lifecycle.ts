@@ -40,7 +40,7 @@ export class LeaderLifecycle {
   readonly #options: LeaderLifecycleOptions;
   readonly #ticker: Ticker;
   #open: ({ readonly name: Role } & OpenRole) | undefined;
-  /** The last change was refused, and the log says so: the ticker logs no refusal. */
+  /** The last change was refused. The log has that once, from here: the ticker logs no refusals. */
   #isRefused = false;
   /** The process stops: no other role opens. */
   isClosed = false;

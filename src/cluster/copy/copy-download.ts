@@ -83,7 +83,7 @@ export async function fetchCopy(options: FetchOptions): Promise<void> {
   }
 }
 
-/** What a core says that refuses a request of another one. */
+/** Why another core refuses a request: the detail of its answer, or its status. */
 export const refusalOf = (status: number, text: string): string =>
   textAt(parseJson(text), 'detail') ?? `It answers ${status}`;
 

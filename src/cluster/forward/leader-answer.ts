@@ -50,7 +50,7 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Its client has an answer: that nothing was sent.
+    // The client was answered that nothing was sent.
     if (this.#isEnded) this.#abort();
   }
 

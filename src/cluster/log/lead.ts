@@ -272,7 +272,7 @@ export class Lead {
     return this.#countedMs + this.#silenceMs <= this.#options.timers.monotonicMs();
   }
 
-  /** Only a machine that has stored everything may lead; while the log does not answer, none can. */
+  /** Only a machine that has stored everything may lead; while the log does not answer, no machine can. */
   #ask(): void {
     const { isAtEnd, timers } = this.#options;
     const againMs = (): number => (this.#isReleased ? releasedAskAgainMs : askAgainMs);

@@ -33,8 +33,8 @@ const refusedMs = 100;
 /** A standby that cannot apply an entry tries again after this. */
 const applyAgainMs = 1_000;
 /**
- * A log that ends before what was applied has lost entries when it says so for this long, and so often: a broker that is
- * cut off from the others, or was elected just now, knows an old end for about 10 s.
+ * A log that ends before what was applied has lost entries if it answers so for this long, and so often. A broker that is cut
+ * off from the others, or was just elected, answers with an old end for about 10 s.
  */
 const shortMsMax = 15_000;
 const shortAnswersMin = 3;
@@ -72,7 +72,7 @@ export interface ReplicatorStatus extends ReadingProgress {
   readonly ignored: number;
   /** Why what counts cannot be stored, while it cannot: it is tried again. */
   readonly fault: string | undefined;
-  /** Why nothing can be appended, and for how long already; undefined where the newest append was made. */
+  /** Why and for how long the log has refused appends; undefined after an append that it took. */
   readonly refusal: { readonly detail: string; readonly ms: number } | undefined;
   readonly stop: Stop | undefined;
 }

@@ -23,7 +23,7 @@ const readAhead = 16;
 const heartbeatMs = 1_000;
 /** A request for entries is renewed after this time. */
 const pullMs = 30_000;
-/** A broker removes a consumer that nothing asks any more. */
+/** A broker removes a consumer that was not used for so long. */
 const unusedMs = 10_000;
 const nanosecondsPerMillisecond = 1_000_000;
 

@@ -18,10 +18,10 @@ const isVersion = (value: unknown): value is string =>
 
 export interface NodeStart {
   readonly name: string;
-  /** Names this start of its process: an id of this moment, so that of two the later one is known by it. */
+  /** Id of this start of its process, made of its time: of two starts, the later one has the higher id. */
   readonly instance: string;
   readonly role: NodeRole;
-  /** It answers scans: its links are waited for. */
+  /** It answers scans: changes wait for its links. */
   readonly redirects: boolean;
   /** Of its API; empty for an edge. */
   readonly url: string;

@@ -51,7 +51,7 @@ export class ReceivedJournals {
   /** @throws DisplacedError, or Error of the store */
   constructor(options: ReceivedJournalsOptions) {
     const { store, codes, root, tails, segmentMsMax } = options;
-    // A store would be made where none is.
+    // Opening makes a missing store.
     assertInPlace(store);
     assertInPlace(codes);
     this.#management = new StoreEnvironment(codes.path, 'read');

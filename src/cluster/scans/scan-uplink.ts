@@ -119,8 +119,8 @@ export class ScanUplink {
   }
 
   /**
-   * Enough cores have it up to here; called now and then. What was acknowledged and does not arrive is sent again; what
-   * has arrived before this process knew is not.
+   * Enough cores have it up to here; called each second. Sends again what was acknowledged and does not arrive, and skips
+   * what arrived without an acknowledgment.
    */
   arrived(position: number): void {
     if (this.#arrival?.position !== position) {

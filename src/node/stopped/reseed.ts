@@ -28,7 +28,7 @@ import {
 const watchedMs = 5_000;
 
 export interface ReseedOptions extends StoppedNodeOptions {
-  /** The operator says that this core has the most advanced data of all. */
+  /** The operator has compared the cores: this one has the newest data. */
   readonly isMostAdvanced: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface Reseeded {
   readonly others: readonly string[];
 }
 
-/** @throws NodeError, DataFolderError with a text for the operator: nothing was changed, unless it says so */
+/** @throws NodeError, DataFolderError with a text for the operator; if the text does not say otherwise, nothing was changed */
 export async function reseed(options: ReseedOptions): Promise<Reseeded> {
   const { nodeName: name, role } = options.config.cluster;
   const folder = openDataFolder(options.config.dataDir);

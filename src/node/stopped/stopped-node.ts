@@ -19,7 +19,7 @@ import { createLog } from '../../telemetry/log.ts';
 import { connectNode, type NodeContext } from '../context.ts';
 
 const connectMsMax = 10_000;
-/** A command that gets no further says so, and can be run again. */
+/** A command that takes longer fails, and can be run again. */
 const commandMsMax = 90_000;
 
 export interface StoppedNodeOptions {
