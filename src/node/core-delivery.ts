@@ -1,5 +1,5 @@
 /**
- * Deliveries of a core: delivery.mdb follows a log of its own, DELIVERY, and is written by the webhooks of the core that
+ * Deliveries of a core: delivery.mdb follows its own log, DELIVERY, and is written by the webhooks of the core that
  * leads the cluster.
  *
  *   CORE leads here ──▶ claims DELIVERY, when its former leader is silent or has given it away ──▶ webhooks open

@@ -2,7 +2,7 @@
  * What a core exchanges with the other cores, next to the logs that it applies:
  *
  *   transfer   journals, to the brokers and from them
- *   mark       how far this core has counted each journal, and has the logs on its disk: what none needs is deleted
+ *   mark       how far this core has counted each journal, and has the logs on its disk: data that no core needs is deleted
  *   pruning    entries of the logs that all cores have; by the core that leads
  */
 import type { LogPruning } from '../cluster/log/log-pruning.ts';

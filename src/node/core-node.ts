@@ -86,7 +86,7 @@ export function openCoreNode(
   return { ...options, keys, proof, beats, nodes, replication, delivery, copies, problem };
 }
 
-/** What the engine has of it. @param scans the store that also says how far journals of other nodes are whole */
+/** What the engine has of it. @param scans also has how far journals of other nodes are whole */
 export function engineNode(
   { context, identity, beats }: CoreNode,
   { environment }: ScanStore,

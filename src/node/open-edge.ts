@@ -4,7 +4,7 @@
  *   links on the disk   link table filled -> redirect threads listen -> the feed of a core is followed
  *   none yet            the feed is followed -> all links are there -> link table filled -> redirect threads listen
  *
- * It needs no broker and no core to redirect once it has links. Its scans go to the cores by a thread of its own
+ * It needs no broker and no core to redirect once it has links. Another thread sends its scans to the cores
  * (cluster/scans/), which its caller starts over `threads.journals`.
  */
 import { liveReply, readyReply } from '../api/health.ts';

@@ -126,7 +126,7 @@ async function receive(
   progress.file(name, bytes);
 }
 
-/** What this disk refuses is not the other core's fault. @throws DataFolderError */
+/** @throws DataFolderError for errors of this disk, which are not the other core's fault */
 export async function onDisk<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

@@ -37,7 +37,7 @@ export interface CopySenderOptions {
 
 interface OpenCopy {
   readonly ending: AbortController;
-  /** Resolves when nothing is left of it. */
+  /** Resolves when its files are removed. */
   readonly ended: Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export class CopySender {
       'Cache-Control': 'no-store',
       'X-Accel-Buffering': 'no',
     };
-    // Begun at its first pull: an answer that is never pulled does not end either.
+    // Begins with its first pull: an answer that is never pulled never ends.
     return { status: 200, headers, body: this.#pieces() };
   }
 

@@ -60,7 +60,7 @@ const standardTimeouts = {
 };
 
 export interface ForwardingOptions {
-  /** Undefined while none is known, or it is this process, whose API does not listen yet. */
+  /** Undefined while no leader is known, or if this process leads and its API does not listen yet. */
   readonly leader: () => { readonly url: string } | undefined;
   readonly proof: MachineProof;
   readonly health: () => HealthReport;

@@ -30,7 +30,7 @@ export interface ApplyQueueOptions {
   readonly store: ReplicatedStore;
   readonly onFailed: (error: unknown) => void;
   readonly onFull: () => void;
-  /** Called when nothing waits any more after the queue was full. */
+  /** Called when a queue that was full is empty. */
   readonly onDrained: () => void;
 }
 

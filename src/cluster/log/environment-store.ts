@@ -46,7 +46,7 @@ export class EnvironmentStore implements ReplicatedStore {
     await this.#environment.transaction(() => this.#table.put(movedKey, nowMs));
   }
 
-  /** Only while no log decides what is committed here: what is here counts as this position. Survives a loss of power. */
+  /** From here on the present data is at this position. Only while no log is followed. Survives a loss of power. */
   async place(position: LogPosition): Promise<void> {
     await this.#environment.transaction(() =>
       this.#table.put(positionKey, storedPosition(position)),

@@ -13,9 +13,9 @@
  * A leader whose lease has lapsed writes nothing new, and continues to send beats: the next that counts renews it. When
  * none has counted for one more lease, it sends beats only while it reads the log to its end: a leader whose beats
  * arrive, but that reads them late or never, would keep the others from leading.
- * A leader that gives the lead away first holds no lease any more, for the rest of its epoch; and then appends `release`,
- * again and again until that counts, and no beat. So a machine that has read it waits for no lease. One that comes late
- * has an old epoch; where none comes, silence decides.
+ * A leader that gives the lead away drops its lease for the rest of its epoch. Then it sends no beats, and appends `release`
+ * until that counts: a machine that has read it waits for no lease. A late `release` has an old epoch; without one, silence
+ * decides.
  * The lease does not keep two leaders' writes apart: the rules of the applier do.
  */
 import { Failure } from '../../model/failure.ts';
@@ -278,7 +278,7 @@ export class Lead {
     const againMs = (): number => (this.#isReleased ? releasedAskAgainMs : askAgainMs);
     const answered = (atEnd: boolean): void => {
       if (this.#state !== 'standby') return;
-      // What counted since the question may have begun a wait of its own.
+      // An entry that counted since the question may have started another wait.
       this.#cancelWait();
       if (atEnd && this.#isSilent) this.#claimEpoch();
       else this.#cancelWait = timers.after(againMs(), () => this.#wait(this.#silenceMs));

@@ -99,7 +99,7 @@ export class LogPruning {
     return Math.min(await this.#firstRecent(wanted, last), Math.max(wanted, own));
   }
 
-  /** @returns the first entry from `from` on that is younger than 7 days; `last + 1` if none is */
+  /** @returns the first entry from `from` on that is younger than 7 days; `last + 1` if all are older */
   async #firstRecent(from: number, last: number): Promise<number> {
     const { log, clock } = this.#options;
     const sinceMs = clock.now() - keptMs;

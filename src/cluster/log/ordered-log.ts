@@ -18,7 +18,7 @@ export interface LogReader {
   /**
    * Entries from `from` on, each once, in order, without a gap. Must not throw; `body` is the reader's own.
    * @param atMs when the engine took it, by its own clock: the same for all readers
-   * @param subject where it was appended, in a log of several: who may append there, the engine knows
+   * @param subject where it was appended, in a log of several subjects: the engine checks who may append to each
    */
   entry(seq: number, body: Uint8Array, atMs: number, subject?: string): void;
   /** Nothing more comes: the connection, the broker or the order was lost. Called at most once, and not after `stop`. */

@@ -67,7 +67,7 @@ export interface InspectionOptions {
   readonly subscribes: readonly string[];
 }
 
-/** @throws Error for what is no address of a server */
+/** @throws Error for an address that is not valid */
 export async function inspectBrokers(options: InspectionOptions): Promise<BrokersSeen> {
   const dialled = await Promise.all(dialsOf(options.nats).map(([host, dial]) => see(host, dial)));
   const session = dialled.find((one) => one.session !== undefined)?.session;

@@ -57,9 +57,9 @@ export class NatsConnection {
   readonly #subscriptions = new Map<Subscription, () => void>();
   #session: Session | undefined;
   #closed = false;
-  /** Why there is no session. */
+  /** Why the session is missing. */
   #why = 'NATS was not reached yet';
-  /** What the session cannot do. */
+  /** Why the session cannot use JetStream. */
   #fault: string | undefined;
 
   constructor(dial: Dial) {
@@ -210,13 +210,13 @@ export class NatsConnection {
 /**
  * A connection that is away at first, and dials until it is closed: for work that continues without NATS. Whatever is wrong,
  * also an old server or refused credentials, is its `problem`, and is tried again.
- * @throws Error for what is no address of a server
+ * @throws Error for an address that is not valid
  */
 export function beginNats(options: NatsOptions): NatsConnection {
   return new NatsConnection(dialServers(options, parseServers(options)));
 }
 
-/** Each address for itself, by its host, for what looks at all of them. @throws Error for what is no address of a server */
+/** A dial for each address, by its host. @throws Error for an address that is not valid */
 export function dialsOf(options: NatsOptions): ReadonlyArray<readonly [host: string, dial: Dial]> {
   const all = parseServers(options);
   return all.servers.map((host) => [
@@ -327,7 +327,7 @@ function versionFault(client: Client): string | undefined {
   return `Cannot use NATS at ${client.getServer()}: it is version ${found}, expected ${oldestVersion.join('.')} or newer (several writers pass its compare-and-set)`;
 }
 
-/** Nothing there speaks to this machine; it may be up again soon. */
+/** No server answers at the addresses; it may be up again soon. */
 export class UnreachedError extends Error {
   override readonly name = 'UnreachedError';
 }

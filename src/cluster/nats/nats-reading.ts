@@ -1,9 +1,8 @@
 /**
- * One reading of a stream, by a consumer of its own that lives in the memory of one broker and is never acknowledged.
+ * Reads a stream once. Its consumer lives in the memory of one broker and acknowledges nothing.
  *
- * It ends, instead of repairing itself, with whatever is not as it should be: a gap, a lost connection, a lost
- * consumer, missed heartbeats. The log consumer then begins a new one (log-consumer.ts), also where nothing comes although
- * the stream has more.
+ * It repairs nothing: a gap, a lost connection, a lost consumer or missed heartbeats end it. The log consumer then begins a
+ * new reading (log-consumer.ts), also if nothing comes although the stream has more.
  *
  * Entries are handed over as they come out of the socket, so a slow reader slows the socket: at most `readAhead`
  * entries are on the way, and the heartbeats are counted in the same order.

@@ -5,7 +5,7 @@
  *   qz.edge.<name>.beat   of an edge, read by the cores
  *   qz.ask.<name>.stop    to an edge, from the cores: [1, instance] is one of two under its name, and must stop
  *
- * A node is connected for 2 s after its last beat, or until its beat says that it ends. A change of a link is answered when
+ * A node is connected for 2 s after its last beat, or until its last beat. A change of a link is answered when
  * every connected node that redirects has it (`linksFollowed`), or after 2 s. A change waits for a node that is cut off until
  * it lapses. Only one change waits for a connected node that does not follow. Time without any beat does not count: then this
  * node is the one that is cut off.

@@ -1,11 +1,11 @@
 /**
- * Keys of a cluster, each derived from `cluster.secret` for one use (HKDF-SHA256, RFC 5869), so that what one of them
- * makes is of no use to another; and the tokens of edges.
+ * Keys of a cluster, each derived from `cluster.secret` for one use (HKDF-SHA256, RFC 5869), so that none can
+ * stand in for another; and the tokens of edges.
  *
  *   token   <name>.<run>.<base64url HMAC-SHA256 of "name\nrun">
  *
- * An edge gets its token when it joins, and shows it to cores; it never has the secret. A token is of one registration:
- * whether that is still the newest of its name, the registry says.
+ * An edge gets its token when it joins, and shows it to cores; it never has the secret. A token is of one registration;
+ * the registry knows whether that is still the newest of its name.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { isNodeName } from './node-name.ts';

@@ -61,7 +61,7 @@ export function readNodeFile(folder: string): NodeIdentity | undefined {
   );
 }
 
-/** Makes or replaces it, readable by its owner alone: so the leader has answered, which has recorded this start. */
+/** Makes or replaces it, readable by its owner alone. The leader has answered by then, and has recorded this start. */
 export function writeNodeFile(folder: string, identity: NodeIdentity): void {
   const { cluster, node, name, role, journals, run, access } = identity;
   const text = JSON.stringify({ cluster, node, name, role, journals, run, access });

@@ -24,7 +24,7 @@ import type { JournalOwner } from '../scans/scan-transfer.ts';
 import { ownNameRemedy } from './node-error.ts';
 
 const identityKey = 'id';
-/** 16 disks of the largest machine: who has the password of one edge cannot use up the numbers of all. */
+/** 16 disks of the largest machine. The password of one edge does not suffice to use up all numbers. */
 const nameJournalsMax = 1_024;
 
 export interface JoinRequest {

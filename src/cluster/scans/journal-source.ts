@@ -1,6 +1,6 @@
 /**
  * An edge's journal as it is sent: bytes of its segments, cut at a frame's end. A cut inside a frame would cost that
- * frame: who reads up to there finds it torn.
+ * frame: a reader that stops there finds it torn.
  */
 import { closeSync, fdatasync, openSync, readSync } from 'node:fs';
 import { promisify } from 'node:util';

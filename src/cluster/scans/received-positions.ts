@@ -37,7 +37,7 @@ export class ReadPositions {
     return { seq, tails: new Map(tails) };
   }
 
-  /** Where another node's journal is cut back to (recoverJournal's `atMost`): 0 if it came after the last save; damaged, nowhere. */
+  /** Where another node's journal is cut back to (recoverJournal's `atMost`): 0 if it came after the last save; Infinity if the record is damaged. */
   wholeTo(journal: number): number {
     const stored = this.#table.get(positionKey, () => 'damaged' as const);
     if (stored === 'damaged') return Infinity;

@@ -1,10 +1,10 @@
 /**
- * What scans of a cluster travel by (msgpack, an array each, which begins with its version):
+ * The messages that carry scans in a cluster (each a msgpack array that begins with its version):
  *
  *   stream SCANS   qz.scans.<node>        [1, journal, run, after, from, bytes]      a piece of a journal
  *   no stream      qz.ask.<node>.rewind   [1, journal, position]                     a core asks for a journal again from there
  *
- * Readers return undefined for another version, and for bytes that are no such message.
+ * Readers return undefined for another version, and for other bytes.
  */
 import { journalsMax } from '../../scans/journal/positions.ts';
 import { isCount, messageFormat } from '../message-fields.ts';

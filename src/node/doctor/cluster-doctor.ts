@@ -1,6 +1,6 @@
 /**
  * What `quietzone doctor` says of a cluster, as this machine sees it: brokers, streams, clocks, addresses and the secret.
- * A fault is what would keep the node from working, or lose data; a warning is what is seldom meant so. It changes nothing.
+ * A fault keeps the node from working, or loses data; a warning is seldom intended. The doctor changes nothing.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
