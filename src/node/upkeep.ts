@@ -26,7 +26,7 @@ export class Upkeep {
   readonly #tickers: readonly [limits: Ticker, memory: Ticker];
   #answered = 0;
   #wasInContact = true;
-  /** Redirects that were answered while no core was in contact, but for up to half a second at each end. */
+  /** Redirects that were answered while no core was in contact; half a second at each end may be missing or extra. */
   staleRedirects = 0;
 
   /** Begins at once. */
