@@ -23,8 +23,7 @@ import {
 import { redirects } from './redirects.ts';
 import { shortCodeOf, targetOf } from './seed.ts';
 import { soak } from './memory/soak.ts';
-import { measureStart, type Start } from './start.ts';
-import { measureTakeovers } from './takeover.ts';
+import { measureStart, measureTakeovers, type Start } from './start.ts';
 import { measureVisibleDelay } from './visible.ts';
 import { findWrk } from './wrk.ts';
 import { steps } from '../rivals/steps.ts';

@@ -130,7 +130,7 @@ const madeEndpoint = z
   .object({
     ...endpointFields,
     secret: z.string().meta({
-      description: 'Signs deliveries; shown only in this answer',
+      description: 'Signs deliveries, shown this once',
       example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
     }),
   })
