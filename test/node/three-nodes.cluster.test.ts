@@ -107,7 +107,7 @@ async function rotateOnAll(key: string): Promise<string> {
 
 /** @returns an API key that the new secret has signed */
 async function rotateAlone(leading: TestNode): Promise<string> {
-  await expect.poll(() => rotate(leading), soon).toMatch(/Not connected now: core-\d; it has/);
+  await expect.poll(() => rotate(leading), soon).toMatch(/Not connected now: core-\d; a core gets/);
   return await makeKey(leading, key);
 }
 
