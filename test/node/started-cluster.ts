@@ -136,11 +136,11 @@ export async function scansCounted(api: Client, { id }: TestCode): Promise<unkno
   return answer.json['totalScans'];
 }
 
-/** Ids of the events that an endpoint was sent, with repeats. */
-export const idsSent = ({ requests }: Receiver): string[] =>
+/** Ids of the events that an endpoint was sent, of that code or of all, with repeats. */
+export const idsSent = ({ requests }: Receiver, code?: TestCode): string[] =>
   requests.flatMap(({ body }) => {
-    const events: { id: string } | Array<{ id: string }> = JSON.parse(body.toString());
-    return [events].flat().map(({ id }) => id);
+    const events: Array<{ id: string; data: { qrId: string } }> = [JSON.parse(`${body}`)].flat();
+    return events.filter(({ data }) => (code?.id ?? data.qrId) === data.qrId).map(({ id }) => id);
   });
 
 export type Cores = readonly [TestNode, TestNode];

@@ -1,7 +1,7 @@
 /**
  * Converts the stored positions of scans when a core of a cluster begins to lead: they name blocks of the previous
  * leader, and each core has the same scans in its own blocks (store/scans/block-marks.ts). Later scans are sent again
- * with the same ids and bytes, about 20 s of them, except those that sent-events.ts knows.
+ * with the same ids and bytes, about a minute of them, except those that sent-events.ts knows.
  *
  * The mark of each own block is stored with the positions that name it, so the next leader can convert them again.
  */
