@@ -139,7 +139,7 @@ export async function scansCounted(api: Client, { id }: TestCode): Promise<unkno
 /** Ids of the events that an endpoint was sent, of that code or of all, with repeats. */
 export const idsSent = ({ requests }: Receiver, code?: TestCode): string[] =>
   requests.flatMap(({ body }) => {
-    const events: Array<{ id: string; data: { qrId: string } }> = [JSON.parse(`${body}`)].flat();
+    const events: Array<{ id: string; data: { qrId: string } }> = [JSON.parse(String(body))].flat();
     return events.filter(({ data }) => (code?.id ?? data.qrId) === data.qrId).map(({ id }) => id);
   });
 
