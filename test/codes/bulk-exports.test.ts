@@ -169,7 +169,7 @@ describe('values', () => {
     });
   });
 
-  it('columns of nobody are not recognized', () => {
+  it('other columns are not recognized', () => {
     expect(recognizeVendorExport(['target', 'name'])).toBeUndefined();
     expect(recognizeVendorExport([])).toBeUndefined();
   });

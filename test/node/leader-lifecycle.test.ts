@@ -2,22 +2,15 @@
  * Roles of a core: each change opens the next role before it closes the last, one at a time; what a leader without its
  * lease cannot store keeps nothing from closing or from continuing.
  */
-import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { LeaderLifecycle, type OpenRole } from '../../src/node/leader-lifecycle.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 const lines: string[] = [];
-const log = createLog(
-  'info',
-  new Writable({
-    write(chunk, _encoding, done) {
-      lines.push(JSON.parse(String(chunk)).msg);
-      done();
-    },
-  }),
-);
+const log = createLog('info', {
+  write: (line: string) => void lines.push(JSON.parse(line).msg),
+});
 const refused = (): Failure => new Failure('not_active', 'another machine leads');
 const closingWith = (error: Error): OpenRole => ({
   close: async () => {
@@ -149,11 +142,15 @@ test('LeaderLifecycle tries again what could not be opened, and is what it was m
   const roles = new TestRoles();
   await roles.update(false);
   roles.events.length = 0;
-  roles.held = Promise.reject(refused());
   lines.length = 0;
+  roles.held = Promise.reject(new Error('the port is in use'));
   await roles.update(true);
-  expect(lines).toEqual(['cannot change role, retrying']);
   expect([roles.role.role, ...roles.events.splice(0)]).toEqual(['standby', 'opening leading']);
+  roles.held = Promise.reject(refused());
+  roles.held.catch(() => undefined);
+  await vi.advanceTimersByTimeAsync(500);
+  expect([roles.role.role, ...roles.events.splice(0)]).toEqual(['standby', 'opening leading']);
+  expect(lines).toEqual(['cannot change role, retrying', 'cannot change role, retrying']);
   await vi.advanceTimersByTimeAsync(499);
   expect(roles.events).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);

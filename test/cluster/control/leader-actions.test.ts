@@ -152,6 +152,8 @@ test('a handover is refused if no core can take the lead', async () => {
 test('a node leaves where it is known and not connected', async () => {
   const { made, removed } = actions([beat('b', 'core', 0)]);
   await expect(made.leave('b')).rejects.toThrow('it is connected; stop it first');
+  await expect(made.leave('a')).rejects.toThrow('it is connected; stop it first');
+  await expect(made.leave('x')).rejects.toThrow('The cluster has no node x');
   expect(removed).toEqual([]);
   expect(await made.leave('c')).toEqual({ name: 'c', journals: [3] });
   await expect(made.leave('c')).rejects.toThrow('The cluster has no node c');

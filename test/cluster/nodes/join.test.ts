@@ -51,7 +51,6 @@ class Network {
 function fixture() {
   const network = new Network();
   const played = new Played();
-  const { timers } = played;
   const lines: string[] = [];
   const log = createLog('info', { write: (line: string) => void lines.push(line) });
   const node = { id: 'n_9', run: 3, journals: [4, 5], past: [], joinedAtMs: 1 };
@@ -73,8 +72,8 @@ function fixture() {
     log,
   });
   const join = (more: Partial<JoinRequest> = {}, signal?: AbortSignal) => {
-    const joining = { connection: network, timers, log, request: { ...request, ...more } };
-    const joined = joinCluster({ ...joining, ...(signal && { signal }) });
+    const joining = { connection: network, log, request: { ...request, ...more } };
+    const joined = joinCluster({ ...joining, timers: played.timers, ...(signal && { signal }) });
     joined.catch(() => undefined);
     return joined;
   };

@@ -133,6 +133,16 @@ test('a target that the code has already may stay, whatever the short-link host 
   });
 });
 
+test('the faults of a draft are the same without creating it', async () => {
+  const { codes } = await openCodes();
+  const draft = { target: 'x', split: [{ label: 'paused', target: 'y', weight: 1 }] };
+  expect(codes.faultOf(actor, draft)?.faults.map(({ path }) => path)).toEqual([
+    'target',
+    'split.0.label',
+    'split.0.target',
+  ]);
+});
+
 test('countries are those of ISO 3166-1 that Intl knows by name, Kosovo, and the unknown one', () => {
   expect(countries.size).toBe(251);
   const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
