@@ -50,7 +50,7 @@ export class LeaderAnswer implements Dispatcher.DispatchHandler, AsyncIterable<U
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The client was answered that nothing was sent.
+    // The client has the answer `not_active`, so the request must not be sent.
     if (this.#isEnded) this.#abort();
   }
 

@@ -1,6 +1,6 @@
 /**
- * Keys of a cluster, each derived from `cluster.secret` for one use (HKDF-SHA256, RFC 5869), so that none can
- * stand in for another; and the tokens of edges.
+ * Keys of a cluster, each derived from `cluster.secret` for one use (HKDF-SHA256, RFC 5869): one key does not
+ * work in place of another. And the tokens of edges.
  *
  *   token   <name>.<run>.<base64url HMAC-SHA256 of "name\nrun">
  *

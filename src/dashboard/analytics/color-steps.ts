@@ -1,6 +1,6 @@
 /**
- * Numbers as five colors. Each step is told by its lowest number; 0 has no color. The colors are of one hue and
- * differ in lightness alone, so that they are told apart on paper and by people who see few hues.
+ * Numbers as five colors. The legend names the lowest number of each step; 0 has no color. The colors have one hue and
+ * differ in lightness alone, so that people can distinguish them on paper, or if they see few hues.
  */
 const stepsMax = 5;
 

@@ -1,6 +1,6 @@
 /**
- * Scans by country: a map, and beside it a table with every country, so that nothing depends on seeing colors. The
- * table is there at once; the map is loaded when it is first shown, and where it cannot be, the table says the same.
+ * Scans by country: a map, and a table with every country for people who do not see the colors. The table is there at
+ * once. The map is loaded when it is first shown; if it cannot be loaded, the table has the same numbers.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { countryName, formatNumber, formatPercent } from '../client/format.ts';

@@ -119,7 +119,7 @@ class CopiedSet {
     this.#task.progress.file(file.name, file.bytes);
   }
 
-  /** All files of the copy. Nothing may write to them any more. @param onRead throws to end it */
+  /** Hashes all files of the copy, after the last write to them. @param onRead throws to end it */
   async hashed(onRead?: () => void): Promise<CopiedFile[]> {
     const hashed = [...this.#files];
     for (const name of dataVersions.keys()) {

@@ -254,8 +254,8 @@ export function lockPath({ path }: DataFolder): string {
 
 /**
  * Lets only the folder's user connect, because a connection may run any command. If root locks the folder, the socket belongs
- * to the folder's user too: a service of that user must be able to ask whether the lock is stale. `chown` is no way to do this,
- * because it follows a link that the user may put at the path.
+ * to the folder's user too: a service of that user must be able to ask whether the lock is stale. It does not use `chown`,
+ * which follows a link that the user may put at the path.
  */
 function listenAsOwner({ path }: DataFolder, server: Server, at: string): void {
   if (!isMainThread) return void server.listen(at);

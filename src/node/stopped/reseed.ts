@@ -39,7 +39,7 @@ export interface Reseeded {
   readonly others: readonly string[];
 }
 
-/** @throws NodeError, DataFolderError with a text for the operator; if the text does not say otherwise, nothing was changed */
+/** @throws NodeError, DataFolderError with a text for the operator; unless the text says otherwise, the command has changed nothing */
 export async function reseed(options: ReseedOptions): Promise<Reseeded> {
   const { nodeName: name, role } = options.config.cluster;
   const folder = openDataFolder(options.config.dataDir);
@@ -82,7 +82,7 @@ async function run(
   if (others.length > 0 && !options.isMostAdvanced) {
     throw new NodeError(
       `Cannot reseed from ${node} yet: it has ${extent}. Compare it with ${others.join(', ')} (\`quietzone cluster status\` on each). ` +
-        'If none has a higher epoch, or a higher position in the same one, run `quietzone cluster reseed --most-advanced`. If one has, run it there',
+        'If this core has the highest epoch, and the highest position in it, run `quietzone cluster reseed --most-advanced` here; else on the core that has',
     );
   }
   options.say(`${node} has ${extent}`);
