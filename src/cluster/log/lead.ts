@@ -30,7 +30,7 @@ import { encodeEntry, type Leader } from './entry.ts';
  */
 const marginShare = 0.05;
 /** Each standby waits up to this much more, at random, so that one of them is first. */
-const spreadMs = 450;
+const spreadMs = 150;
 /** The same after a `release`: another's `lead` comes within milliseconds. */
 const releasedSpreadMs = 50;
 /** A `lead` that was not read back by then is given up; the machine tries again after another wait. */
@@ -38,7 +38,7 @@ const candidateMs = 2_000;
 /** The newest beats that are remembered until they are read back; an older one renews nothing. */
 const awaitedBeatsMax = 20;
 /** Before the log is asked again whether it was read to its end. */
-const askAgainMs = 200;
+const askAgainMs = 100;
 /** The same after a `release`. */
 const releasedAskAgainMs = 20;
 

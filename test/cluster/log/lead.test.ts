@@ -99,19 +99,19 @@ class Machine {
 const scripts: Record<string, Record<string, [script: string, trace: string]>> = {
   'a standby': {
     'claims after a lease and a margin of silence': ['0 other, 1051', '1050 lead; candidate 1'],
-    'waits longer by what it draws': ['0 draw 0.5, 0 other, 1276', '1275 lead; candidate 1'],
-    'waits at most 450 ms longer': ['0 draw 0.999, 0 other, 1500', '1500 lead; candidate 1'],
+    'waits longer by what it draws': ['0 draw 0.5, 0 other, 1126', '1125 lead; candidate 1'],
+    'waits at most 150 ms longer': ['0 draw 0.999, 0 other, 1200', '1200 lead; candidate 1'],
     'counts its silence from its start, and from each entry that counts': [
       '700 counted, 1400 beat 3, 2451',
       '2450 lead; candidate 1',
     ],
-    'asks again every 200 ms while it has not read the log to its end': [
-      '0 end no, 1600, 1600 end yes, 1651',
-      '1050 asks, 1250 asks, 1450 asks, 1650 lead; candidate 1',
+    'asks again every 100 ms while it has not read the log to its end': [
+      '0 end no, 1300, 1300 end yes, 1351',
+      '1050 asks, 1150 asks, 1250 asks, 1350 lead; candidate 1',
     ],
-    'asks again every 200 ms while the log does not answer': [
-      '0 end away, 1600',
-      '1050 asks, 1250 asks, 1450 asks; standby 1',
+    'asks again every 100 ms while the log does not answer': [
+      '0 end away, 1300',
+      '1050 asks, 1150 asks, 1250 asks; standby 1',
     ],
     'claims nothing if an entry counts while the log is asked': [
       '0 end held, 1100 beat 1, 1100 answer yes, 1100 end yes, 2351',
@@ -122,8 +122,8 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
       '1050 asks; standby 1',
     ],
     'claims once if the question takes longer than a silence': [
-      '0 end held, 1100 draw 0.9, 1100 other, 2560 answer yes, 2570',
-      '1050 asks, 2555 asks, 2560 lead; candidate 1',
+      '0 end held, 1100 draw 0.9, 1100 other, 2290 answer yes, 2300',
+      '1050 asks, 2285 asks, 2290 lead; candidate 1',
     ],
     'refuses, and names the leader': [
       '0 check, 0 other, 0 check',
@@ -160,8 +160,8 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
       '1050 lead, 1250 beat, 1450 beat, 1650 beat, 1850 beat, 2050 beat, 2149 no machine leads now, 2150 leading, 2150 held; leader 2',
     ],
     'opens although a lead counted while the log was asked': [
-      '0 end held, 1100 draw 0.99, 1100 other, 1100 answer yes, 1100 end yes, 1100 draw 0, 2700 counted, 2710 self, 3800',
-      '1050 asks, 2596 lead, 2796 beat, 2996 beat, 3196 beat, 3396 beat, 3596 lapsed, 3596 beat, 3750 leading, 3796 beat; leader 1',
+      '0 end held, 1100 draw 0.99, 1100 other, 1100 answer yes, 1100 end yes, 1100 draw 0, 2403 counted, 2413 self, 3503',
+      '1050 asks, 2299 lead, 2499 beat, 2699 beat, 2899 beat, 3099 beat, 3299 lapsed, 3299 beat, 3453 leading, 3499 beat; leader 1',
     ],
     'does not open when the lead of another counts while it waits': [
       '1100 counted, 1100 self, 1500 other, 2500',
