@@ -101,18 +101,24 @@ export async function deliversOnce(cluster: StartedCluster, key: string): Promis
     const body = { url: receiver.url(), events: ['qr.scanned'] };
     const endpoint = await api.call('POST', '/v1/webhooks', { body });
     expect(endpoint.status).toBe(201);
-    const nodes = [first, second];
-    const counts = nodes.map((node) => scanUntil(node, code.shortCode, scanning.signal));
-    for (const leading of [first, second]) {
+    const counts = [first, second].map((node) =>
+      scanUntil(node, code.shortCode, scanning.signal),
+    );
+    for (let clean = 0; clean < 2; ) {
+      const [leading, standby] = await cluster.roles();
       await receives(50);
       // Events in flight at the handover may come twice, these have their answers by then.
       const settled = idsSent(receiver, code);
       await receives(20);
+      const { epoch } = await statusOf(leading);
       expect(await command(leading, 'handover')).toMatchObject({ code: 0 });
-      await expect.poll(() => leading.role(), soon).toBe('standby');
       await receives(50);
+      // A busy machine may lose its lease, and the next leader may repeat a minute of scans.
+      if ((await statusOf(standby)).epoch !== epoch + 1) continue;
+      expect(await cluster.roles()).toEqual([standby, leading]);
       const later = new Set(idsSent(receiver, code).slice(settled.length));
       expect(settled.filter((id) => later.has(id))).toEqual([]);
+      clean += 1;
     }
     scanning.abort();
     const scans = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
