@@ -101,10 +101,8 @@ export async function deliversOnce(cluster: StartedCluster, key: string): Promis
     const body = { url: receiver.url(), events: ['qr.scanned'] };
     const endpoint = await api.call('POST', '/v1/webhooks', { body });
     expect(endpoint.status).toBe(201);
-    const counts = [first, second].map((node) =>
-      scanUntil(node, code.shortCode, scanning.signal),
-    );
-    for (let clean = 0; clean < 2; ) {
+    const counts = [first, second].map((node) => scanUntil(node, code.shortCode, scanning.signal));
+    for (let clean = 0; clean < 2;) {
       const [leading, standby] = await cluster.roles();
       await receives(50);
       // Events in flight at the handover may come twice, these have their answers by then.

@@ -145,7 +145,10 @@ async function backUp(): Promise<void> {
   const nodes = await cluster.roles();
   const [{ environment }] = nodes;
   const onlyProgress = expect.stringMatching(/^( *\d+ % .*\n)*$/);
-  expect(await runCommand(['verify'], environment)).toMatchObject({ code: 0, stderr: onlyProgress });
+  expect(await runCommand(['verify'], environment)).toMatchObject({
+    code: 0,
+    stderr: onlyProgress,
+  });
   expect(await runCommand(['doctor'], environment)).toMatchObject({ code: 0 });
   expect(await runCommand(['backup', copy], environment)).toMatchObject({ code: 0 });
   backedUp = scans;

@@ -8,7 +8,7 @@
  * of an endpoint that keeps up. If the ring is full, or scans wait for a second, the endpoint lags: the router continues
  * without it, and it reads its own backlog, a page whenever its ring is empty.
  */
-import type { Backlog, OutboxName, Position } from '../../store/delivery/delivery.ts';
+import type { Backlog, DeliveryRef, OutboxName, Position } from '../../store/delivery/delivery.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { comparePositions, endOf, firstPosition } from './outbox-reader.ts';
 
@@ -130,10 +130,14 @@ export class Feed {
     if (comparePositions(this.#readTo, position) < 0) this.#readTo = position;
   }
 
-  /** Puts a delivery in flight in place of the returned ones that it contains. @returns whether it contains any */
-  startAgain(delivery: Delivery): boolean {
-    const left = this.#returned.filter((one) => !isWithin(one, delivery));
-    if (left.length === this.#returned.length) return false;
+  /**
+   * Puts a delivery in flight in place of the returned ones with its scans. They may be cut at other scans: what of
+   * them is outside of it stays returned. @param at reads a delivery @returns whether there are any
+   */
+  startAgain(delivery: Delivery, at: (ref: DeliveryRef) => Delivery | undefined): boolean {
+    const left = this.#returned.flatMap((one) => without(one, delivery, at));
+    if (left.length === this.#returned.length && left.every((one, i) => one === this.#returned[i]))
+      return false;
     this.#returned = left;
     this.#open.add(delivery);
     return true;
@@ -210,9 +214,17 @@ const byRef = ({ outboxRef: one }: Delivery, { outboxRef: other }: Delivery): nu
     ? 0
     : one.ref[0] - other.ref[0] || one.ref[1] - other.ref[1];
 
-const isWithin = ({ outboxRef: one }: Delivery, { outboxRef: whole }: Delivery): boolean =>
-  one !== undefined &&
-  whole !== undefined &&
-  one.ref[0] === whole.ref[0] &&
-  one.ref[1] >= whole.ref[1] &&
-  one.ref[2] <= whole.ref[2];
+/** What of a delivery another one does not have: itself, or up to two parts of it. */
+function without(
+  delivery: Delivery,
+  { outboxRef: other }: Delivery,
+  at: (ref: DeliveryRef) => Delivery | undefined,
+): Delivery[] {
+  if (delivery.outboxRef === undefined || other === undefined) return [delivery];
+  const [block, first, last, form] = delivery.outboxRef.ref;
+  const [otherBlock, from, to] = other.ref;
+  if (block !== otherBlock || last < from || first > to) return [delivery];
+  const before = first < from ? at([block, first, from - 1, form]) : undefined;
+  const after = last > to ? at([block, to + 1, last, form]) : undefined;
+  return [before, after].filter((part) => part !== undefined);
+}

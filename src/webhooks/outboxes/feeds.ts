@@ -297,7 +297,8 @@ export class Feeds {
     }
     this.#changed.add(endpointNo);
     const sent = reader.at(endpoint, ref);
-    return sent?.id === id && feed.startAgain(sent) ? sent : undefined;
+    if (sent?.id !== id) return undefined;
+    return feed.startAgain(sent, (part) => reader.at(endpoint, part)) ? sent : undefined;
   }
 
   remove(endpointNo: EndpointNo): void {
