@@ -6,6 +6,10 @@ import type { Management } from '../../src/store/management/management.ts';
 import type { RecordingLinks } from '../support/fakes/recording-links.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
 import type { TestClock } from '../support/fakes/test-clock.ts';
+import type { QrCodeRecord } from '../../src/model/code.ts';
+import type { Routing } from '../../src/model/routing/routing.ts';
+import { packCode } from '../../src/store/management/code-codec.ts';
+import { routingOf } from '../links/routed.ts';
 
 export const actor: Actor = {
   userId: 'usr_00000000000000000001',
@@ -76,4 +80,24 @@ export async function putCampaign(fixture: CodesFixture, id: string, no: number)
     campaigns.campaigns.put(no, { ...record, ...made });
     campaigns.campaignIds.put(id, no);
   });
+}
+
+/**
+ * Gives a code rules below what the API checks: its record and link as a change writes them.
+ * @param fields undefined = plain again
+ */
+export async function route(
+  store: Management,
+  codes: Codes,
+  code: QrCodeRecord,
+  fields: Partial<Routing> | undefined,
+): Promise<QrCodeRecord> {
+  const { routing: _, ...plain } = code;
+  const routed = fields === undefined ? plain : { ...plain, routing: routingOf(fields) };
+  await store.environment.transaction(() => {
+    store.codes.put(code.no, packCode(routed));
+    codes.links.write(routed);
+  });
+  codes.links.publish(routed);
+  return routed;
 }

@@ -229,14 +229,6 @@ describe('list', () => {
     }
   });
 
-  test('is the same after a restart', async () => {
-    const { fixture, model } = await filled();
-    await fixture.restart();
-    const page = await fixture.codes.list(1, { filter: { tag: 'a' }, limit: 100 });
-    expect(ids(page.data)).toEqual(ids(expected(model, { tag: 'a' })));
-    expect(page.total).toBe(page.data.length);
-  });
-
   test('an empty workspace has an empty page', async () => {
     const { codes } = shared.fixture;
     expect(await codes.list(9, { filter: {}, limit: 20, page: 3 })).toEqual({

@@ -16,7 +16,7 @@ import { type Edge, openEdge } from '../../src/node/open-edge.ts';
 import { listSegments } from '../../src/scans/journal/segments.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { FeedServer, temporaryFolder } from '../cluster/links/feed-server.ts';
-import { route } from '../codes/links/routed-codes.ts';
+import { route } from '../codes/codes-fixture.ts';
 import { openFilesIn } from '../support/leaks.ts';
 import { freePorts, readMetrics } from '../support/process.ts';
 import { soon } from '../support/soon.ts';

@@ -1,9 +1,9 @@
 /** A rule that is called unreachable never wins: compared with the rules followed one by one, over random requests. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { unreachableRules } from '../../../src/codes/routing/unreachable.ts';
-import type { RouteConditions, RouteRule, TimeWindow } from '../../../src/model/routing/routing.ts';
-import { weekdays } from '../../../src/model/day.ts';
+import { unreachableRules } from '../../src/codes/routing/unreachable.ts';
+import type { RouteConditions, RouteRule, TimeWindow } from '../../src/model/routing/routing.ts';
+import { weekdays } from '../../src/model/day.ts';
 
 const ruleOf = (conditions: RouteConditions, at: number): RouteRule => ({
   label: `r${at}`,
