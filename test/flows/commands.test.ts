@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeMmdb } from '../scans/visitor/write-mmdb.ts';
+import { writeMmdb } from '../scans/visitor/geo-data.ts';
 import { Client, word } from '../support/client.ts';
 import { type CommandResult, runCommand, spawnCommand } from '../support/process.ts';
 import { TestService } from '../support/test-service.ts';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { writeMmdb } from '../scans/visitor/write-mmdb.ts';
+import { writeMmdb } from '../scans/visitor/geo-data.ts';
 import { Client, word } from '../support/client.ts';
 import { withDataFolder } from '../support/process.ts';
 import { soon } from '../support/soon.ts';

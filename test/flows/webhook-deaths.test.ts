@@ -9,7 +9,7 @@ import { isWithin, type TimeLimit, withDataFolder } from '../support/process.ts'
 import { preload } from '../support/program.ts';
 import { healthy, openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { TestService } from '../support/test-service.ts';
-import { eventually } from '../webhooks/eventually.ts';
+import { eventually } from '../support/soon.ts';
 import {
   committedIds,
   createMany,

@@ -17,9 +17,8 @@ import {
 } from '../support/process.ts';
 import { clockAhead } from '../support/fakes/offset-clock.ts';
 import { openReceiver, type ReceivedRequest, type Receiver } from '../support/fakes/receiver.ts';
-import { soon } from '../support/soon.ts';
+import { eventually, soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
-import { eventually } from '../webhooks/eventually.ts';
 
 const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';

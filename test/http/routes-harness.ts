@@ -6,8 +6,7 @@ import type { Link } from '../../src/links/layout.ts';
 import type { RouteConditions, RouteRule, Routing } from '../../src/model/routing/routing.ts';
 import type { GeoData } from '../../src/scans/visitor/geo/geo.ts';
 import { routedLink, targetOf } from '../links/routed.ts';
-import { ownGeo } from '../scans/visitor/geo-data.ts';
-import { writeMmdb } from '../scans/visitor/write-mmdb.ts';
+import { ownGeo, writeMmdb } from '../scans/visitor/geo-data.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { type RedirectHarness, startRedirects } from './redirect-harness.ts';
 

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkTable } from '../../src/scans/visitor/geo/table-units.ts';
-import { writeMmdb } from '../scans/visitor/write-mmdb.ts';
+import { writeMmdb } from '../scans/visitor/geo-data.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 let checkout = '';

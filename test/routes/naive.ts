@@ -2,7 +2,7 @@
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { RouteConditions, RouteOutcome, Routing } from '../../src/model/routing/routing.ts';
 import { weekdays } from '../../src/model/day.ts';
-import { localTime } from '../scans/zones/naive-zones.ts';
+import { localTime } from '../scans/plain-model.ts';
 
 /** A scan in words. */
 export interface NaiveScan {

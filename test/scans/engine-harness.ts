@@ -96,14 +96,14 @@ export class EngineHarness {
   failures = 0;
   nowMs = 0;
   readonly #options: HarnessOptions & Required<Pick<HarnessOptions, keyof typeof defaults>>;
-  readonly #root: string;
+  readonly folder: string;
   readonly #place: FileIdentity;
   readonly #readStore: ScanStore;
-  readonly #tails = new JournalPositions();
+  readonly tails = new JournalPositions();
   readonly #batch = new ScanBatch();
   readonly #visitor = new Visitor({ key: Buffer.alloc(16, 7), geo: {} });
   #consumed: JournalPositions[] = [];
-  readonly #writers: Array<JournalWriter | undefined> = [];
+  readonly writers: Array<JournalWriter | undefined> = [];
   #commits = 0;
   #zones: readonly WorkspaceZone[];
 
@@ -111,46 +111,42 @@ export class EngineHarness {
     const options = { ...defaults, ...given };
     this.#options = options;
     this.#zones = options.zones ?? [];
-    this.#root = options.folder ?? mkdtempSync(join(tmpdir(), 'quietzone-engine-'));
-    const file = join(this.#root, 'scans.mdb');
+    this.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'quietzone-engine-'));
+    const file = join(this.folder, 'scans.mdb');
     this.store = openScanStore(file, 'create');
     this.#readStore = openScanStore(file, 'create');
     this.queries = openScanQueries(this.#readStore, options.codeOf, options.raw);
-    mkdirSync(this.#journalRoot, { recursive: true });
-    this.#place = identify(this.#journalRoot);
+    mkdirSync(this.journalRoot, { recursive: true });
+    this.#place = identify(this.journalRoot);
     this.#injectFailures();
     for (let journal = 0; journal < options.journals; journal++) this.openJournal(journal);
   }
 
-  get folder(): string {
-    return this.#root;
-  }
-
   counting(): Counting {
-    return new Counting(this.#readStore, this.#tails);
+    return new Counting(this.#readStore, this.tails);
   }
 
   /** A redirect thread starts: after a crash, over whatever its predecessor left. */
   openJournal(journal: number): void {
-    const folder = journalFolder(this.#journalRoot, journal);
+    const folder = journalFolder(this.journalRoot, journal);
     this.store.environment.refresh();
     const { position } = recoverJournal(folder, highestWatermark(this.store, journal));
     beginSegment(folder, position);
-    this.#writers[journal] = new JournalWriter({
+    this.writers[journal] = new JournalWriter({
       folder,
       journal,
       position,
       segmentBytesMax: this.#options.segmentBytesMax,
       segmentMsMax: 0,
       backlogBytesMax: 1_000_000,
-      tails: this.#tails,
+      tails: this.tails,
     });
   }
 
   /** A redirect thread dies in the middle of a write, and its successor starts. */
   async tearJournal(journal: number, garbage: Uint8Array): Promise<void> {
-    const folder = journalFolder(this.#journalRoot, journal);
-    await this.#writers[journal]!.close();
+    const folder = journalFolder(this.journalRoot, journal);
+    await this.writers[journal]!.close();
     const newest = listSegments(folder).at(-1);
     if (newest !== undefined) appendFileSync(segmentFile(folder, newest), garbage);
     this.openJournal(journal);
@@ -158,7 +154,7 @@ export class EngineHarness {
 
   /** The open segment is as old as it may get. */
   rotate(journal: number): void {
-    this.#writers[journal]!.rotate(0);
+    this.writers[journal]!.rotate(0);
   }
 
   scan(journal: number, timeMs: number, inputs: readonly ScanInput[]): void {
@@ -176,7 +172,7 @@ export class EngineHarness {
   }
 
   #append(journal: number, timeMs: number, inputs: readonly ScanInput[]): void {
-    const writer = this.#writers[journal]!;
+    const writer = this.writers[journal]!;
     const base = writer.position;
     const frame = this.#batch.finish(timeMs);
     const cursor = new RecordCursor();
@@ -190,21 +186,21 @@ export class EngineHarness {
 
   /** The folder of all journals is moved away, and another one, as empty as a new one, is at its path. */
   hideJournals(replacement: 'none' | 'empty'): void {
-    renameSync(this.#journalRoot, `${this.#journalRoot}.away`);
+    renameSync(this.journalRoot, `${this.journalRoot}.away`);
     if (replacement === 'none') return;
     for (let journal = 0; journal < this.#options.journals; journal++) {
-      mkdirSync(journalFolder(this.#journalRoot, journal), { recursive: true });
+      mkdirSync(journalFolder(this.journalRoot, journal), { recursive: true });
     }
   }
 
   showJournals(): void {
-    rmSync(this.#journalRoot, { recursive: true, force: true });
-    renameSync(`${this.#journalRoot}.away`, this.#journalRoot);
+    rmSync(this.journalRoot, { recursive: true, force: true });
+    renameSync(`${this.journalRoot}.away`, this.journalRoot);
   }
 
   /** What the shards have not counted, as the control thread sees it. */
   get lag(): JournalLag {
-    return new JournalLag(this.#tails, this.#consumed);
+    return new JournalLag(this.tails, this.#consumed);
   }
 
   /** All shards start. What ran before is dropped as a crash drops it: nothing is saved or closed. */
@@ -242,7 +238,7 @@ export class EngineHarness {
         (marks) => marks.find((mark) => mark.journal === journal)?.position ?? 0,
       );
       const position = Math.min(...positions);
-      pruneJournal(journalFolder(this.#journalRoot, journal), position);
+      pruneJournal(journalFolder(this.journalRoot, journal), position);
     }
   }
 
@@ -263,14 +259,14 @@ export class EngineHarness {
 
   async close(): Promise<void> {
     for (const shard of this.shards) shard.close();
-    for (const writer of this.#writers) await writer?.close();
+    for (const writer of this.writers) await writer?.close();
     await this.#readStore.environment.close();
     await this.store.environment.close();
-    rmSync(this.#root, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
-  get #journalRoot(): string {
-    return join(this.#root, 'journal');
+  get journalRoot(): string {
+    return join(this.folder, 'journal');
   }
 
   #createShard(shard: number, shards: number): Shard {
@@ -279,7 +275,7 @@ export class EngineHarness {
       shards,
       journalRoot: this.#place,
       store: this.store,
-      tails: this.#tails,
+      tails: this.tails,
       consumed: this.#consumed[shard]!,
       visitor: this.#visitor,
       clock: { now: () => this.nowMs, monotonicMs: () => 0 },

@@ -1,4 +1,7 @@
-/** The journal writer on a disk that fails: what it was given comes out in order and once, or is counted as dropped. */
+/**
+ * The journal writer on a disk that fails: what it was given comes out in order and once, or is counted as dropped; when it
+ * needs no timer, and that no publish is slept through.
+ */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
@@ -13,8 +16,8 @@ import {
   recoverJournal,
   segmentFile,
 } from '../../src/scans/journal/segments.ts';
-import type { JournalDisk } from '../../src/scans/journal/writer.ts';
 import {
+  type JournalDisk,
   diskAt,
   JournalWriter,
   refusedWriteText,
@@ -27,6 +30,7 @@ import {
   temporaryJournal,
   type TemporaryJournal,
 } from './journal-files.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
 
 it('a refused write names what is free and how long a file may be', () => {
   const limit = (soft: string): void =>
@@ -330,4 +334,54 @@ describe('rotate', () => {
       own.remove();
     }
   });
+});
+
+it('needs a timer from the first scan until it is synced, and when its segment is old', async () => {
+  const segmentMsMax = 60_000;
+  let work = 0;
+  const writer = journal.open({ segmentMsMax, onWork: () => work++ });
+  expect(writer.idleMs(0)).toBe(Infinity);
+  writer.append(frameOf(0, 1), 1);
+  writer.append(frameOf(1, 1), 1);
+  expect(work).toBe(1);
+  writer.rotate(1_000);
+  expect(writer.idleMs(1_000)).toBe(0);
+  const synced = writer.sync();
+  expect(writer.idleMs(1_000)).toBe(0);
+  await synced;
+  writer.append(frameOf(2, 1), 1);
+  expect([work, writer.idleMs(1_200)]).toEqual([1, 0]);
+  await writer.sync();
+  expect(writer.idleMs(1_400)).toBe(segmentMsMax - 400);
+  writer.append(frameOf(3, 1), 1);
+  expect(work).toBe(2);
+  await writer.sync();
+  writer.rotate(segmentMsMax + 1_000);
+  // The segment has ended: its descriptor is closed by the next call.
+  expect(writer.idleMs(segmentMsMax + 1_000)).toBe(0);
+  await writer.sync();
+  expect(writer.idleMs(segmentMsMax + 1_200)).toBe(Infinity);
+  await writer.close();
+});
+
+it('a sleeper is woken once by the next publish, and not put to sleep behind one', async () => {
+  const writers = new JournalPositions();
+  const sleepers = [new JournalPositions(writers.memory), new JournalPositions(writers.memory)];
+  const woken = sleepers.map(() => 0);
+  const sleep = (at: number, seen: number): boolean =>
+    sleepers[at]!.sleep(
+      () => writers.position(0) > seen,
+      () => void woken[at]!++,
+    );
+  expect(writers.isAwaited).toBe(false);
+  // Asked twice, as by a thread that looks now and then: woken once.
+  expect([sleep(0, 0), sleep(0, 0), sleep(1, 0), writers.isAwaited]).toEqual(Array(4).fill(true));
+  writers.publish(0, 10);
+  expect(writers.isAwaited).toBe(false);
+  await expect.poll(() => woken).toEqual([1, 1]);
+  expect(sleep(0, 0)).toBe(false);
+  expect(sleep(0, 10)).toBe(true);
+  expect(sleep(1, 10)).toBe(true);
+  writers.publish(3, 20);
+  await expect.poll(() => woken).toEqual([2, 2]);
 });

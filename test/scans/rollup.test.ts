@@ -1,8 +1,12 @@
 /** Rollups: stored and read they are the same; added and taken back they are as before. */
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ByteReader, ByteWriter } from '../../src/scans/bytes.ts';
-import { Dimension, Rollup } from '../../src/scans/rollup.ts';
+import { Dimension, monthNamesFactor, Rollup } from '../../src/scans/rollup.ts';
+import { monthOf, Summaries } from '../../src/scans/summaries.ts';
+import { openScanStore } from '../../src/store/scans/scans.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 
 const times = fc.integer({ min: 1, max: 2 ** 40 });
 const upTo = (max: number) => fc.integer({ min: 0, max });
@@ -124,4 +128,20 @@ describe('ByteWriter and ByteReader', () => {
     );
     fc.assert(property, { numRuns: 100 });
   });
+});
+
+it('names of a month stay bounded, and the rest counts as other', async () => {
+  const store = openScanStore(join(temporaryFolder(), 'scans.mdb'), 'create');
+  onTestFinished(async () => await store.environment.close());
+  const namesMax = 5;
+  const summaries = new Summaries(store, namesMax);
+  for (let day = 0; day < 31; day++) {
+    const made = summaries.emptyDay(20_730 + day, 1);
+    const { rollup } = made.pieces[0]!;
+    for (let i = 0; i < 5; i++) rollup.countName(Dimension.referer, `r${day}-${i}.example`);
+    store.environment.transactionSync(() => summaries.closeDay(4, made));
+  }
+  const names = [...summaries.month(4, monthOf(20_740))!.rollup.names(Dimension.referer)];
+  expect(names.length).toBeLessThanOrEqual(namesMax * monthNamesFactor + 1);
+  expect(names.some(({ name }) => name === 'other')).toBe(true);
 });

@@ -16,11 +16,11 @@ import {
   breakdowns,
   codeOf,
   codes,
+  everyLife,
   hasLabels,
   labels,
   run,
 } from './engine-steps.ts';
-import { everyLife } from './open-engine.ts';
 import {
   analyticsOf,
   breakdownOf,

@@ -19,3 +19,15 @@ export async function whileOneDay(): Promise<void> {
   const leftMs = dayMs - (Date.now() % dayMs);
   if (leftMs < neededMs) await pause(leftMs);
 }
+
+/** Looks every 2 ms, for what happens by itself in this process. @throws when it does not within 45 s */
+export async function eventually(
+  isSo: () => boolean | Promise<boolean>,
+  what: string,
+): Promise<void> {
+  const deadlineMs = performance.now() + 45_000;
+  while (!(await isSo())) {
+    if (performance.now() > deadlineMs) throw new Error(`Not so within 45 s: ${what}`);
+    await pause(2);
+  }
+}

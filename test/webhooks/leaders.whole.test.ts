@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import { settledByLeader } from '../../src/webhooks/outboxes/scan-takeover.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/soon.ts';
 import { Random } from '../crash/random.ts';
 import { seedsOfToday } from '../seconds/runs.ts';
 import { scannedEntries } from './bare-webhooks.ts';

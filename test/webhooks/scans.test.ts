@@ -6,7 +6,7 @@ import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { SentEvents } from '../../src/webhooks/outboxes/sent-events.ts';
 import { scanOf } from '../scans/engine-harness.ts';
 import { phone } from './bare-webhooks.ts';
-import { bot, codeOf, openScanEngine } from './outboxes/scan-engine.ts';
+import { bot, codeOf, openScanEngine } from './outboxes/reader-checks.ts';
 import { startMs } from '../support/fakes/test-clock.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { type HarnessSettings, openHarness } from './webhooks-harness.ts';

@@ -14,7 +14,7 @@ import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
 import type { TestAppOptions } from '../support/test-app-options.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../support/soon.ts';
 
 export const delaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
 const workspaceNo = 1;

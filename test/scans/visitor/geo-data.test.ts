@@ -12,8 +12,7 @@ import { Geo, type GeoData } from '../../../src/scans/visitor/geo/geo.ts';
 import { checkTable } from '../../../src/scans/visitor/geo/table-units.ts';
 import { shipped } from '../../../src/shipped.ts';
 import { parseAddress } from '../../support/address.ts';
-import { bundledFiles, openBundledGeo, ownGeo } from './geo-data.ts';
-import { type MmdbRecord, writeMmdb } from './write-mmdb.ts';
+import { bundledFiles, type MmdbRecord, openBundledGeo, ownGeo, writeMmdb } from './geo-data.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quietzone-geo-data-'));
 afterAll(() => rmSync(folder, { recursive: true }));

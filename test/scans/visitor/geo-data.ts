@@ -2,6 +2,7 @@
 import { makeGeoTable } from '../../../config/release/geo-files.ts';
 import { type GeoFiles, type OpenGeo, openGeo } from '../../../src/scans/visitor/geo/geo-data.ts';
 import type { GeoData } from '../../../src/scans/visitor/geo/geo.ts';
+import { parseAddress } from '../../support/address.ts';
 
 export const bundledFiles: GeoFiles = {
   countryFile: 'bundled',
@@ -20,4 +21,105 @@ export function ownGeo(files: Partial<GeoFiles>): GeoData {
   const { data, warnings } = openGeo({ countryFile: '', cityFileV4: '', cityFileV6: '', ...files });
   if (warnings.length > 0) throw new Error(warnings.join('\n'));
   return data;
+}
+
+export type MmdbRecord = { readonly [name: string]: string | MmdbRecord };
+
+/**
+ * Writes small mmdb files (MaxMind DB file format 2.0), as an operator may have them: a tree of 24-, 28- or 32-bit
+ * records over IPv4 or IPv6 networks, and records of nested maps of texts.
+ * @param networks `address/bits`, none inside another
+ * @param builtSeconds since the Unix epoch
+ */
+export function writeMmdb(
+  ipVersion: 4 | 6,
+  networks: ReadonlyArray<readonly [network: string, record: MmdbRecord]>,
+  recordBits: 24 | 28 | 32 = 32,
+  builtSeconds = 1,
+): Buffer {
+  const nodes: Array<[left: number, right: number]> = [[-1, -1]];
+  const leaves: Array<{ node: number; side: 0 | 1; offset: number }> = [];
+  const data: Buffer[] = [];
+  let bytes = 0;
+  for (const [network, record] of networks) {
+    const [address = '', prefix = ''] = network.split('/');
+    const [start, bits] = ipVersion === 4 ? [96, Number(prefix)] : [0, Number(prefix)];
+    const encoded = encode(record);
+    const { node, side } = descend(nodes, parseAddress(address), start, bits);
+    leaves.push({ node, side, offset: bytes });
+    data.push(encoded);
+    bytes += encoded.length;
+  }
+  for (const { node, side, offset } of leaves) nodes[node]![side] = nodes.length + 16 + offset;
+  const tree = Buffer.concat(
+    nodes.map(([left, right]) => {
+      const sides = [left, right].map((side) => (side === -1 ? nodes.length : side));
+      return encodeNode(sides[0]!, sides[1]!, recordBits);
+    }),
+  );
+  const metadata = map([
+    ['binary_format_major_version', uint16(2)],
+    ['binary_format_minor_version', uint16(0)],
+    ['build_epoch', uint32(builtSeconds)],
+    ['database_type', encode('test')],
+    ['description', map([])],
+    ['ip_version', uint16(ipVersion)],
+    ['languages', Buffer.from([0, 4])],
+    ['node_count', uint16(nodes.length)],
+    ['record_size', uint16(recordBits)],
+  ]);
+  const mark = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
+  return Buffer.concat([tree, Buffer.alloc(16), ...data, mark, metadata]);
+}
+
+/** Makes the nodes above a network. @returns the last of them, and the side where the network is */
+function descend(
+  nodes: Array<[left: number, right: number]>,
+  address: Buffer,
+  start: number,
+  bits: number,
+): { node: number; side: 0 | 1 } {
+  let node = 0;
+  for (let at = start; ; at++) {
+    const side = ((address[at >> 3]! >> (7 - (at & 7))) & 1) === 0 ? 0 : 1;
+    if (at === start + bits - 1) return { node, side };
+    if (nodes[node]![side] === -1) nodes[node]![side] = nodes.push([-1, -1]) - 1;
+    node = nodes[node]![side];
+  }
+}
+
+/** Of 28 bits, the highest four of both share the byte in the middle. */
+function encodeNode(left: number, right: number, recordBits: 24 | 28 | 32): Buffer {
+  const hex = (value: number): string => value.toString(16).padStart(recordBits / 4, '0');
+  if (recordBits !== 28) return Buffer.from(hex(left) + hex(right), 'hex');
+  return Buffer.from(
+    hex(left).slice(1) + hex(left)[0] + hex(right)[0] + hex(right).slice(1),
+    'hex',
+  );
+}
+
+function encode(value: string | MmdbRecord): Buffer {
+  if (typeof value !== 'string') {
+    return map(Object.entries(value).map(([name, one]) => [name, encode(one)]));
+  }
+  const text = Buffer.from(value);
+  if (text.length < 29) return Buffer.concat([Buffer.from([0x40 | text.length]), text]);
+  return Buffer.concat([Buffer.from([0x40 | 29, text.length - 29]), text]);
+}
+
+function map(entries: ReadonlyArray<readonly [string, Buffer]>): Buffer {
+  return Buffer.concat([
+    Buffer.from([0xe0 | entries.length]),
+    ...entries.flatMap(([name, value]) => [encode(name), value]),
+  ]);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.from([0xc4, 0, 0, 0, 0]);
+  bytes.writeUInt32BE(value, 1);
+  return bytes;
+}
+
+function uint16(value: number): Buffer {
+  return Buffer.from([0xa2, value >> 8, value & 0xff]);
 }

@@ -26,8 +26,7 @@ import {
   type OpenTable,
 } from '../../../src/scans/visitor/geo/table-units.ts';
 import { parseAddress } from '../../support/address.ts';
-import { ownGeo } from './geo-data.ts';
-import { type MmdbRecord, writeMmdb } from './write-mmdb.ts';
+import { type MmdbRecord, ownGeo, writeMmdb } from './geo-data.ts';
 import { runs } from '../../seconds/runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quietzone-table-'));

@@ -4,7 +4,8 @@ import { type Connection, Connections } from '../../../src/webhooks/attempt/conn
 import { AddressGuard, Egress, type Target } from '../../../src/webhooks/attempt/egress.ts';
 import type { Receiver } from '../../support/fakes/receiver.ts';
 import { soon } from '../../support/soon.ts';
-import { openTestReceiver } from './sender.ts';
+import { openTestReceiver, openSender, taskFor } from './sender.ts';
+import { ok, openWild, pour } from '../wild-receiver.ts';
 
 const open = new AddressGuard(['127.0.0.0/8']);
 const names = { resolve: (): Promise<readonly string[]> => Promise.resolve(['127.0.0.1']) };
@@ -88,4 +89,30 @@ it('replaces a connection by a new one to the same addresses, though another is 
   expect([fresh === first, fresh === idle, connections.all.size]).toEqual([false, false, 2]);
   await post(fresh);
   expect([fresh.remoteIp, receiver.connections]).toEqual(['127.0.0.1', 3]);
+});
+
+const interim = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n';
+const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n';
+
+/** An attempt is over when its receiver has shown that it pours, not at its deadline. */
+it.each([
+  ['ends with thousands of interim answers', '', interim, 'protocol', undefined],
+  [
+    'ends with thousands of headers',
+    'HTTP/1.1 200 OK\r\n',
+    'X-More: yes\r\n',
+    'protocol',
+    undefined,
+  ],
+  ['ends with thousands of trailers', chunked, 'X-Sum: 1\r\n', 'protocol', 200],
+  ['takes a few interim answers', interim.repeat(10) + ok, '', undefined, 200],
+])('%s', async (_, first, more, failure, status) => {
+  const act = (socket: Parameters<typeof pour>[0]): void => {
+    socket.write(first);
+    if (more !== '') pour(socket, more.repeat(1_000));
+  };
+  const receiver = await openWild({ when: 'request', act });
+  onTestFinished(() => receiver.close());
+  const record = await openSender({ timeoutMs: 100_000 }).send(taskFor(receiver.url));
+  expect([record.failure, record.status]).toEqual([failure, status]);
 });

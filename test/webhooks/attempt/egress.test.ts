@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { AddressGuard, Egress, urlFault } from '../../../src/webhooks/attempt/egress.ts';
 import { openNameLookup } from '../../../src/webhooks/attempt/name-lookup.ts';
 import { parseAddress } from '../../support/address.ts';
-import { openNameServer } from './name-server.ts';
+import { openNameServer } from './sender.ts';
 
 const guard = new AddressGuard([]);
 

@@ -1,5 +1,7 @@
-/** The real sender of attempts in the test's own thread, and tasks for it. */
+/** The real sender of attempts in the test's own thread, tasks for it, and a name server that it asks. */
 import { onTestFinished } from 'vitest';
+import { isIPv4 } from 'node:net';
+import dns2 from 'dns2';
 import type { AttemptTask } from '../../../src/model/webhook.ts';
 import type { Clock } from '../../../src/model/clock.ts';
 import { systemClock } from '../../../src/system-clock.ts';
@@ -57,4 +59,42 @@ export function taskFor(url: string, more: Partial<AttemptTask> = {}): AttemptTa
     secrets: [secret],
     ...more,
   };
+}
+
+/** The addresses of a name, of both families; `silent` lets the question time out. */
+type Answer = readonly string[] | 'silent';
+
+export interface NameServer {
+  /** `address:port`, as c-ares takes it. */
+  readonly address: string;
+  /** Names asked for, once per record type. */
+  readonly questions: readonly string[];
+  close(): Promise<void>;
+}
+
+/** A real DNS server on loopback that answers as scripted: honestly, in turns, or never. */
+export async function openNameServer(answer: (name: string) => Answer): Promise<NameServer> {
+  const { Packet } = dns2;
+  const questions: string[] = [];
+  const server = dns2.createServer({
+    udp: true,
+    handle: (request, send) => {
+      const response = Packet.createResponseFromRequest(request);
+      for (const question of request.questions) {
+        questions.push(question.name);
+        const found = answer(question.name);
+        if (found === 'silent') return;
+        for (const address of found) {
+          const type = isIPv4(address) ? Packet.TYPE.A : Packet.TYPE.AAAA;
+          if (type !== question.type) continue;
+          const record = { type, class: Packet.CLASS.IN, ttl: 0, address };
+          response.answers.push(Packet.createResourceFromQuestion(question, record));
+        }
+      }
+      void send(response);
+    },
+  });
+  const { udp } = await server.listen({ udp: { port: 0, address: '127.0.0.1' } });
+  const port = typeof udp === 'object' ? udp.port : 0;
+  return { address: `127.0.0.1:${port}`, questions, close: () => server.close() };
 }

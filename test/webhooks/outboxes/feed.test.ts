@@ -1,10 +1,19 @@
-/** A feed: what is in memory stays within its bounds, starts in order, once, and what is stored of it leads back to it. */
+/**
+ * A feed: what is in memory stays within its bounds, starts in order, once, and what is stored of it leads back to it.
+ * The router that fills it says that an outbox does not move, whatever keeps it.
+ */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { pino } from 'pino';
 import type { Backlog, Position } from '../../../src/store/delivery/delivery.ts';
 import type { Delivery } from '../../../src/webhooks/deliveries/delivery.ts';
 import { Feed, type RingBytes } from '../../../src/webhooks/outboxes/feed.ts';
-import { deliveryOf, numberOf } from '../delivery-fixture.ts';
+import { deliveryOf, numberOf } from '../bare-webhooks.ts';
+import { codeOf, openScanEngine } from './reader-checks.ts';
+import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
+import { Router } from '../../../src/webhooks/outboxes/router.ts';
+import { ScanOutbox } from '../../../src/webhooks/outboxes/scan-outbox.ts';
+import { TestClock } from '../../support/fakes/test-clock.ts';
 
 const at = (sequence: number): Position => [sequence, 0];
 const none: ReadonlySet<Delivery> = new Set();
@@ -141,4 +150,44 @@ it('starts each again until it is settled, over any number of processes', () => 
     }),
     { numRuns: 300 },
   );
+});
+
+function openRouter(route: () => boolean) {
+  const clock = new TestClock();
+  const outbox = { unreadCount: 0, newest: 7 };
+  const scans = openScanEngine().store;
+  class Outbox extends ScanOutbox {
+    override get newest(): number {
+      return outbox.newest;
+    }
+  }
+  const router = new Router({
+    feeds: { route, unreadCount: () => outbox.unreadCount },
+    reader: new Outbox({ scans, codeOf, clock: new WheelClock(clock, clock, undefined) }),
+    clock,
+    log: pino({ level: 'silent' }),
+  });
+  onTestFinished(async () => await router.close());
+  return { clock, outbox, router };
+}
+
+it('is behind while each step fails', () => {
+  const { clock, router } = openRouter(() => {
+    throw new RangeError('Invalid time value');
+  });
+  router.wake();
+  clock.move(61_000);
+  expect(router.behindMs).toBe(61_000);
+});
+
+it('is behind where no step ever runs, and not for what has just come', () => {
+  const { clock, outbox, router } = openRouter(() => false);
+  clock.move(300_000);
+  expect(router.behindMs).toBe(0);
+  outbox.newest = 8;
+  outbox.unreadCount = 1;
+  clock.move(61_000);
+  expect(router.behindMs).toBe(61_000);
+  outbox.newest = 9;
+  expect(router.behindMs).toBe(0);
 });

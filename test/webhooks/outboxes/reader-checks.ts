@@ -1,5 +1,6 @@
-/** What every reader of an outbox has to do, whichever way it is asked. */
-import { expect } from 'vitest';
+/** Engines whose blocks are read, and what every reader of an outbox has to do, whichever way it is asked. */
+import { expect, onTestFinished } from 'vitest';
+import type { ScannedCode } from '../../../src/model/code.ts';
 import type { EndpointRecord } from '../../../src/model/webhook.ts';
 import type { Position } from '../../../src/store/delivery/delivery.ts';
 import type { Delivery } from '../../../src/webhooks/deliveries/delivery.ts';
@@ -11,6 +12,23 @@ import {
   type OutboxReader,
   type ReadResult,
 } from '../../../src/webhooks/outboxes/outbox-reader.ts';
+import type { EngineHarness } from '../../scans/engine-harness.ts';
+import { startMs } from '../../support/fakes/test-clock.ts';
+import { openBareEngine } from '../bare-webhooks.ts';
+
+export const bot = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
+
+/** Codes 1 to 9 belong to workspace 1, others to 2; code 9 is gone for good. */
+export const codeOf = (no: number): ScannedCode | undefined =>
+  no === 9 ? undefined : { id: `qr_${no}` };
+
+/** With one shard. */
+export function openScanEngine(): EngineHarness {
+  const engine = openBareEngine(1, { codeOf });
+  onTestFinished(async () => await engine.close());
+  engine.nowMs = startMs;
+  return engine;
+}
 
 export const endpointOf = (more: Partial<EndpointRecord> = {}): EndpointRecord => ({
   no: 7,

@@ -9,10 +9,17 @@ import { firstPosition, type ListenersOf } from '../../../src/webhooks/outboxes/
 import { ScanOutbox, type ScanOutboxOptions } from '../../../src/webhooks/outboxes/scan-outbox.ts';
 import { unshown } from '../../../src/scans/scanned-event.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
-import { endpointOf, expectSame, fixed, readAll } from './reader-checks.ts';
+import {
+  bot,
+  codeOf as code,
+  endpointOf,
+  expectSame,
+  fixed,
+  openScanEngine,
+  readAll,
+} from './reader-checks.ts';
 import { scanOf } from '../../scans/engine-harness.ts';
 import { phone } from '../bare-webhooks.ts';
-import { bot, codeOf as code, openScanEngine } from './scan-engine.ts';
 import { runs } from '../../seconds/runs.ts';
 
 function openOutbox(codeOf: ScanOutboxOptions['codeOf'] = code) {

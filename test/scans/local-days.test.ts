@@ -4,17 +4,22 @@
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { formatDay } from '../../../src/model/day.ts';
-import { calendarOf } from '../../../src/model/zones/calendar.ts';
-import type { LocalRange } from '../../../src/model/zones/local-range.ts';
-import type { WorkspaceZone } from '../../../src/scans/days/zone-cuts.ts';
-import type { Subject } from '../../../src/scans/query/subject.ts';
-import type { EngineHarness, ScanFact } from '../engine-harness.ts';
-import { baseDay, codes, run, step, workspaceOf } from '../engine-steps.ts';
-import { withEngine } from '../open-engine.ts';
-import { analyticsOf, breakdownOf, isPerson } from '../plain-model.ts';
-import { byHourOfWeek, byPoint, onDays } from './naive-zones.ts';
-import { runs } from '../../seconds/runs.ts';
+import { formatDay } from '../../src/model/day.ts';
+import { calendarOf } from '../../src/model/zones/calendar.ts';
+import type { LocalRange } from '../../src/model/zones/local-range.ts';
+import type { WorkspaceZone } from '../../src/scans/days/zone-cuts.ts';
+import type { Subject } from '../../src/scans/query/subject.ts';
+import type { EngineHarness, ScanFact } from './engine-harness.ts';
+import { baseDay, codes, run, step, withEngine, workspaceOf } from './engine-steps.ts';
+import {
+  analyticsOf,
+  breakdownOf,
+  byHourOfWeek,
+  byPoint,
+  isPerson,
+  onDays,
+} from './plain-model.ts';
+import { runs } from '../seconds/runs.ts';
 
 /** Of every kind: whole hours both ways, half and quarter hours, summer of half an hour, and all that the runtime has. */
 const zone = fc.oneof(
