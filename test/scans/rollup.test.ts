@@ -1,12 +1,14 @@
-/** Rollups: stored and read they are the same; added and taken back they are as before. */
+/** Rollups: stored and read they are the same; added and taken back they are as before; months of days. */
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { ByteReader, ByteWriter } from '../../src/scans/bytes.ts';
 import { Dimension, monthNamesFactor, Rollup } from '../../src/scans/rollup.ts';
-import { monthOf, Summaries } from '../../src/scans/summaries.ts';
+import { firstDayOf, monthOf, Summaries } from '../../src/scans/summaries.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
+import { visitorHashes } from '../support/visitor-hashes.ts';
 
 const times = fc.integer({ min: 1, max: 2 ** 40 });
 const upTo = (max: number) => fc.integer({ min: 0, max });
@@ -130,18 +132,50 @@ describe('ByteWriter and ByteReader', () => {
   });
 });
 
-it('names of a month stay bounded, and the rest counts as other', async () => {
-  const store = openScanStore(join(temporaryFolder(), 'scans.mdb'), 'create');
-  onTestFinished(async () => await store.environment.close());
+describe('a month', () => {
   const namesMax = 5;
-  const summaries = new Summaries(store, namesMax);
-  for (let day = 0; day < 31; day++) {
-    const made = summaries.emptyDay(20_730 + day, 1);
-    const { rollup } = made.pieces[0]!;
-    for (let i = 0; i < 5; i++) rollup.countName(Dimension.referer, `r${day}-${i}.example`);
-    store.environment.transactionSync(() => summaries.closeDay(4, made));
+  function openSummaries() {
+    const store = openScanStore(join(temporaryFolder(), 'scans.mdb'), 'create');
+    onTestFinished(async () => await store.environment.close());
+    const summaries = new Summaries(store, namesMax);
+    const hashes = visitorHashes(3);
+    const visitors = Sketch.empty();
+    let visitor = 0;
+    /** 40 more visitors of a day, which may be closed already. @param referers one scan of each */
+    const close = (day: number, ...referers: readonly string[]): void => {
+      const closing = summaries.closedDay(4, day) ?? summaries.emptyDay(day, 1);
+      const { rollup, sketch } = closing.pieces[0]!;
+      for (const end = visitor + 40; visitor < end; visitor++) {
+        hashes.make(visitor);
+        for (const one of [sketch, visitors]) one.add(hashes.hi, hashes.lo);
+      }
+      for (const referer of referers) rollup.countName(Dimension.referer, referer);
+      rollup.scans += referers.length;
+      store.environment.transactionSync(() => summaries.closeDay(4, closing));
+    };
+    return { summaries, close, visitors };
   }
-  const names = [...summaries.month(4, monthOf(20_740))!.rollup.names(Dimension.referer)];
-  expect(names.length).toBeLessThanOrEqual(namesMax * monthNamesFactor + 1);
-  expect(names.some(({ name }) => name === 'other')).toBe(true);
+
+  it('has each of its days once, however often and in whatever order they close', () => {
+    const { summaries, close, visitors } = openSummaries();
+    const first = firstDayOf(monthOf(20_730));
+    const days = [1, 0, 0, 0, 1, 30, 1, 30, 27, 0];
+    for (const [at, day] of days.entries()) {
+      close(first + day, 'r.example');
+      const { mask, rollup, sketch } = summaries.month(4, monthOf(20_730))!;
+      const closed = new Set(days.slice(0, at + 1));
+      expect(mask).toBe([...closed].reduce((sum, one) => sum + 2 ** one, 0));
+      expect([rollup.scans, sketch.estimate()]).toEqual([at + 1, visitors.estimate()]);
+    }
+  });
+
+  it('bounds its names, and counts the rest as other', () => {
+    const { summaries, close } = openSummaries();
+    for (let day = 0; day < 31; day++) {
+      close(20_730 + day, ...Array.from({ length: 5 }, (_, at) => `r${day}-${at}.example`));
+    }
+    const names = [...summaries.month(4, monthOf(20_740))!.rollup.names(Dimension.referer)];
+    expect(names.length).toBeLessThanOrEqual(namesMax * monthNamesFactor + 1);
+    expect(names.some(({ name }) => name === 'other')).toBe(true);
+  });
 });

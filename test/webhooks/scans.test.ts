@@ -1,4 +1,4 @@
-/** From committed windows to `qr.scanned`: who gets what, in which bodies, and what it costs nobody. */
+/** From committed windows to `qr.scanned`: endpoints that are behind, starts over damage, and what it costs nobody. */
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Signal } from '../../src/model/signal.ts';
@@ -54,54 +54,6 @@ const listOf = (text: string): unknown[] => {
   const parsed: unknown = JSON.parse(text);
   return Array.isArray(parsed) ? parsed : [parsed];
 };
-
-it('sends one scan per body for quiet codes and lists for busy ones, people alone', async () => {
-  const { harness, window, engine } = await openScans();
-  const lists = await harness.endpoint({ url: 'https://lists.example/', events: ['qr.scanned'] });
-  const small = await harness.endpoint({ url: 'https://small.example/', maxBatch: 30 });
-  const single = await harness.endpoint({ url: 'https://single.example/', maxBatch: 1 });
-  await harness.endpoint({ url: 'https://deaf.example/', events: ['qr.created'] });
-  window({ 1: 10, 2: 11, 3: 250, 9: 5, 10: 40 });
-  const { deliveries } = harness.webhooks;
-  const isSent = (): boolean =>
-    [lists, small, single].every(({ no }) => deliveries.figures(no).waiting === 0);
-  await harness.until(isSent, 'all is sent');
-  const sizes = (url: string, codeId: string): number[] =>
-    harness.sender.sent
-      .filter((task) => task.url === url && task.body.includes(`"${codeId}"`))
-      .map(({ body }) => listOf(body).length);
-  expect(sizes(lists.url, 'qr_1')).toEqual(Array.from({ length: 10 }, () => 1));
-  expect(sizes(lists.url, 'qr_2')).toEqual([11]);
-  expect(sizes(lists.url, 'qr_3').sort((a, b) => a - b)).toEqual([50, 100, 100]);
-  expect(Math.max(...sizes(small.url, 'qr_3'))).toBe(30);
-  expect(sizes(single.url, 'qr_3')).toEqual(Array.from({ length: 250 }, () => 1));
-  expect(harness.sender.sent.some(({ body }) => body.includes('"qr_10"'))).toBe(false);
-  expect(harness.sender.sent.some(({ url }) => url === 'https://deaf.example/')).toBe(false);
-  // Each scan once, as the list of events shows it.
-  const shown = engine.queries.events
-    .page(1, undefined, 1_000)
-    .data.map((event) => JSON.stringify(event));
-  for (const { url } of [lists, small, single]) {
-    const sent = harness.sender.sent.filter((task) => task.url === url);
-    const texts = sent.flatMap(({ body }) => listOf(body).map((event) => JSON.stringify(event)));
-    expect(texts.sort()).toEqual([...shown].sort());
-    const ofEvent = sent.filter(({ body, eventId }) => body.includes(eventId));
-    expect(ofEvent).toEqual(sent.filter(({ body }) => body.startsWith('{')));
-    expect(new Set(sent.map(({ eventId }) => eventId)).size).toBe(sent.length);
-  }
-});
-
-it('keeps a list below 64 KB', async () => {
-  const { harness, window } = await openScans();
-  const { no } = await harness.endpoint();
-  window({ 1: 100 }, `https://example.com/${'ä'.repeat(600)}`);
-  const { deliveries } = harness.webhooks;
-  await harness.until(() => deliveries.figures(no).waiting === 0, 'all is sent');
-  const bytes = harness.sender.sent.map(({ body }) => body.length);
-  expect(Math.max(...bytes)).toBeLessThanOrEqual(65_536);
-  expect(Math.max(...bytes)).toBeGreaterThan(30_000);
-  expect(harness.sender.sent.flatMap(({ body }) => listOf(body))).toHaveLength(100);
-});
 
 it('sends lists over codes to an endpoint that is behind, and says how late it is', async () => {
   const { harness, window, engine } = await openScans();

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { seedsOfToday } from '../../seconds/runs.ts';
 import { simulate } from './simulation.ts';
 
-const seeds = seedsOfToday(4);
+const seeds = seedsOfToday(6);
 
 it(`nothing is lost, and nothing settled that was not answered: seeds from ${seeds[0]}`, async () => {
   let [allStarts, allSent] = [0, 0];

@@ -1,11 +1,10 @@
 /**
- * A feed: what is in memory stays within its bounds, starts in order, once, and what is stored of it leads back to it.
+ * A feed: what is in memory stays within its bounds; model/ shows that it starts in order, once, over any number of processes.
  * The router that fills it says that an outbox does not move, whatever keeps it.
  */
-import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pino } from 'pino';
-import type { Backlog, Position } from '../../../src/store/delivery/delivery.ts';
+import type { Position } from '../../../src/store/delivery/delivery.ts';
 import type { Delivery } from '../../../src/webhooks/deliveries/delivery.ts';
 import { Feed, type RingBytes } from '../../../src/webhooks/outboxes/feed.ts';
 import { deliveryOf, numberOf } from '../bare-webhooks.ts';
@@ -16,7 +15,6 @@ import { ScanOutbox } from '../../../src/webhooks/outboxes/scan-outbox.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 
 const at = (sequence: number): Position => [sequence, 0];
-const none: ReadonlySet<Delivery> = new Set();
 
 function openFeed(to = 0): { feed: Feed; bytes: RingBytes } {
   const bytes: RingBytes = { all: 0 };
@@ -80,76 +78,6 @@ describe('one that lags', () => {
     expect([feed.isLagging, feed.unsent]).toEqual([false, 7]);
     expect(numbersOf(started(feed, 7))).toEqual([1, 2, 5, 6, 7, 8, 9]);
   });
-});
-
-/** Whatever happens to a feed, and whenever its process ends: each one is settled once, and first starts are in order. */
-it('starts each again until it is settled, over any number of processes', () => {
-  const act = fc.record({
-    kind: fc.constantFrom('add', 'start', 'start', 'back', 'settle', 'crash'),
-    at: fc.nat(100),
-  });
-  fc.assert(
-    fc.property(fc.array(act, { maxLength: 150, size: 'max' }), (acts) => {
-      let { feed } = openFeed();
-      let routed = 0;
-      let stored: Backlog | undefined;
-      const settled = new Set<number>();
-      const firstStarts: number[] = [];
-      let open: Delivery[] = [];
-      /** Commits, with what is settled by it. */
-      const commit = (ended: readonly Delivery[]): void => {
-        stored = feed.backlog(at(routed), new Set(ended));
-        for (const one of ended) {
-          expect(settled.has(numberOf(one.id))).toBe(false);
-          settled.add(numberOf(one.id));
-          feed.settle(one);
-        }
-      };
-      const start = (): void => {
-        const { first } = feed;
-        if (first === undefined) return;
-        feed.start();
-        const no = numberOf(first.id);
-        if (no > (firstStarts.at(-1) ?? 0)) firstStarts.push(no);
-        open.push(first);
-      };
-      /** As the feeds do: what is behind the backlog is read from the outbox. */
-      const restart = (): void => {
-        const to = stored?.to[0] ?? routed;
-        feed = openFeed(to).feed;
-        open = [];
-        if (stored === undefined) return;
-        feed.restore(
-          stored,
-          stored.open.map(([no]) => deliveryOf(no)),
-        );
-        for (let no = to + 1; no <= routed; no++) feed.add(deliveryOf(no));
-        feed.read(at(Math.max(routed, to)), routed - to, at(routed));
-      };
-      for (const { kind, at: which } of acts) {
-        if (kind === 'add') {
-          routed += 1;
-          feed.add(deliveryOf(routed));
-          commit([]);
-        } else if (kind === 'start') start();
-        else if (kind === 'crash') restart();
-        else {
-          const [one] = open.splice(which % Math.max(1, open.length), 1);
-          if (one === undefined) continue;
-          if (kind === 'back') feed.giveBack(one);
-          else commit([one]);
-        }
-      }
-      while (feed.first !== undefined) start();
-      commit(open);
-      expect([...settled].toSorted((a, b) => a - b)).toEqual(
-        Array.from({ length: routed }, (_, index) => index + 1),
-      );
-      expect(firstStarts).toEqual(firstStarts.toSorted((a, b) => a - b));
-      expect([feed.count, feed.backlog(at(routed), none)]).toEqual([0, undefined]);
-    }),
-    { numRuns: 300 },
-  );
 });
 
 function openRouter(route: () => boolean) {

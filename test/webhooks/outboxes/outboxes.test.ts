@@ -1,6 +1,8 @@
-/** Deliveries of the blocks of scans: the same, whichever way they are read, and no scan in none. */
+/** Deliveries of the two outboxes: the same, whichever way they are read, and no scan or event in none. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { getRandomValues } from 'node:crypto';
+import { join } from 'node:path';
 import { isMissed, missedRoutes } from '../../../src/model/routing/labels.ts';
 import type { Routing } from '../../../src/model/routing/routing.ts';
 import type { Position } from '../../../src/store/delivery/delivery.ts';
@@ -21,6 +23,12 @@ import {
 import { scanOf } from '../../scans/engine-harness.ts';
 import { phone } from '../bare-webhooks.ts';
 import { runs } from '../../seconds/runs.ts';
+import type { EventKind } from '../../../src/model/event.ts';
+import { createIdSource } from '../../../src/model/ids.ts';
+import { Outbox } from '../../../src/outbox/outbox.ts';
+import { EventOutbox } from '../../../src/webhooks/outboxes/event-outbox.ts';
+import { temporaryManagement } from '../../store/temporary-management.ts';
+import { StoredBytes } from '../../support/stored-bytes.ts';
 
 function openOutbox(codeOf: ScanOutboxOptions['codeOf'] = code) {
   const engine = openScanEngine();
@@ -81,6 +89,33 @@ it('makes the same deliveries of the same scans, whatever the blocks, the pages 
     }),
     { numRuns: 4 },
   );
+});
+
+it('has one body for each scan of a quiet code, and lists of a busy one, with the texts of GET /events', () => {
+  const { engine, reader, window } = openOutbox();
+  window({ 1: 10, 2: 11, 3: 250, 9: 5, 10: 40 });
+  const bodiesOf = (maxBatch: number): string[] =>
+    readAll((from) => reader.readFor(endpointOf({ maxBatch }), from, { deliveriesMax: 1e6 })).map(
+      ({ body }) => body,
+    );
+  const sizesOf = (maxBatch: number): number[] =>
+    bodiesOf(maxBatch).map((body) => (body.startsWith('[') ? JSON.parse(body).length : 0));
+  const singles = (count: number): number[] => Array<number>(count).fill(0);
+  expect(sizesOf(100)).toEqual([...singles(10), 11, 100, 100, 50]);
+  expect(sizesOf(30)).toEqual([...singles(10), 11, 30, 30, 30, 10, 30, 30, 30, 10, 30, 20]);
+  expect(sizesOf(1)).toEqual(singles(271));
+  const { data } = engine.queries.events.page(1, undefined, 1_000);
+  const texts = bodiesOf(100).flatMap((body) => [JSON.parse(body)].flat());
+  expect(texts.map((text) => JSON.stringify(text)).toSorted()).toEqual(
+    data.map((event) => JSON.stringify(event)).toSorted(),
+  );
+  const referer = `https://example.com/${'ä'.repeat(600)}`;
+  engine.scan(0, engine.nowMs, Array(100).fill(scanOf(4, { agent: phone, referer })));
+  engine.settle();
+  reader.refresh();
+  const bytes = bodiesOf(100).map((body) => Buffer.byteLength(body));
+  expect(Math.max(...bytes)).toBeLessThanOrEqual(65_536);
+  expect(bytes.slice(14).reduce((sum, one) => sum + one, 0)).toBeGreaterThan(100_000);
 });
 
 it('has each scan in one delivery after all, where maxBatch changes in the middle of a block', () => {
@@ -252,4 +287,86 @@ it('passes over a scan with a time that cannot be, and makes the deliveries arou
   expect([created.length, hasMore]).toEqual([2, false]);
   expect(engine.queries.events.page(1, undefined, 100).data).toHaveLength(2);
   expect(unshown.scans).toBe(before + 6);
+});
+
+interface Appended {
+  readonly workspaceNo: number;
+  readonly kind: EventKind;
+}
+
+function openEvents() {
+  const temporary = temporaryManagement();
+  const clock = new TestClock();
+  const ids = createIdSource(clock, getRandomValues);
+  const outbox = new Outbox(temporary.store, ids, clock);
+  const readerOf = (from: Outbox) => new EventOutbox(from, new WheelClock(clock, clock, undefined));
+  const reader = readerOf(outbox);
+  const reopen = async () => {
+    await temporary.reopen();
+    return readerOf(new Outbox(temporary.store, ids, clock));
+  };
+  const append = (events: readonly Appended[]): void => {
+    temporary.store.environment.transactionSync(() => {
+      for (const { kind, workspaceNo } of events) {
+        outbox.append(kind, workspaceNo, { text: 'äöü' });
+        clock.move(3);
+      }
+    });
+    reader.refresh();
+  };
+  return { temporary, clock, reopen, reader, append };
+}
+
+const own = { workspaceNo: 1, kind: 'qr.created' } as const;
+const others = { workspaceNo: 2, kind: 'qr.created' } as const;
+const copies = (count: number, event: Appended): Appended[] =>
+  Array.from({ length: count }, () => event);
+
+it('makes the same deliveries of the same events, whatever the events and the pages', () => {
+  const { reader, append, clock } = openEvents();
+  const kind = fc.constantFrom<EventKind>('qr.created', 'qr.deleted', 'member.joined');
+  const event = fc.record({ workspaceNo: fc.constantFrom(1, 1, 2), kind });
+  fc.assert(
+    fc.property(
+      fc.array(event, { maxLength: 12 }),
+      fc.integer({ min: 1, max: 9 }),
+      (events, page) => {
+        append(events);
+        const endpoint = endpointOf({ events: ['qr.created', 'member.joined'] });
+        const before = expectSame(reader, endpoint, [page, 3]);
+        clock.move(60_000);
+        expect(expectSame(reader, endpoint, [1]).map(fixed)).toEqual(before.map(fixed));
+      },
+    ),
+    { numRuns: 12 },
+  );
+});
+
+it('goes on over stretches without a delivery, many readings long', () => {
+  const { reader, append } = openEvents();
+  append([
+    own,
+    ...copies(1_700, others),
+    own,
+    ...copies(1_100, { ...own, kind: 'qr.deleted' }),
+    own,
+  ]);
+  const endpoint = endpointOf({ events: ['qr.created'] });
+  expect(expectSame(reader, endpoint, [1, 10])).toHaveLength(3);
+});
+
+it('passes over a damaged event, however it is read', async () => {
+  const { temporary, append, reopen } = openEvents();
+  append(copies(6, own));
+  await temporary.store.close();
+  const stored = new StoredBytes(join(temporary.folder, 'management.mdb'));
+  stored.flip('events', stored.keys('events')[2]!, 99);
+  await stored.close();
+  const reader = await reopen();
+  const places = expectSame(reader, endpointOf(), [1, 2, 6]).map(
+    ({ outboxRef }) => outboxRef!.ref[0],
+  );
+  expect(places).toEqual([1, 2, 4, 5, 6]);
+  expect(reader.at(endpointOf(), [3, 0, 0, 'one'])).toBeUndefined();
+  expect(reader.readFor(endpointOf(), firstPosition, { deliveriesMax: 9 }).hasMore).toBe(false);
 });
