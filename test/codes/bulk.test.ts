@@ -29,15 +29,6 @@ async function codeCount(fixture: CodesFixture): Promise<number> {
 describe('a bulk request', () => {
   const idempotency = { name: 'k', fingerprint: 'body' };
 
-  it('makes every row once, however often it comes, and gives the same lines', async () => {
-    const fixture = await openCodes();
-    const result = await fixture.codes.bulk.run(actor, requestOf(120, { idempotency }));
-    expect(result).toMatchObject({ created: 120, failed: 0, isCut: false });
-    await fixture.restart();
-    expect(await fixture.codes.bulk.run(actor, requestOf(120, { idempotency }))).toEqual(result);
-    expect([result.lines.length, await codeCount(fixture)]).toEqual([120, 120]);
-  });
-
   it('batches at the same time leave every count right', async () => {
     const fixture = await openCodes();
     const batch = (from: number) => Array.from({ length: 30 }, (_, at) => draftOf(from + at));
@@ -160,107 +151,93 @@ describe('the import of a file', () => {
 });
 
 describe('the changes of another process', () => {
-  /** A codes that shares the store and not the table, as a command beside the service has it. */
-  const beside = (fixture: CodesFixture) => {
-    return fixture.open({ links: noLinkTable });
-  };
-  const numbered = (fixture: CodesFixture): number[] => [
-    ...fixture.store.bulk.linkChanges.keys({ start: 0 }),
-  ];
+  const drafts = (count: number) => Array.from({ length: count }, (_, at) => draftOf(at));
+  /** And one that shares the store and not the table, as a command beside the service has it. */
+  async function openBeside() {
+    const fixture = await openCodes();
+    const { store, codes, links } = fixture;
+    return {
+      ...{ store, codes, links },
+      other: fixture.open({ links: noLinkTable }),
+      refresher: new LinkRefresher(store, codes.links),
+      keys: () => [...links.live.keys()].sort(),
+      numbered: () => [...store.bulk.linkChanges.keys({ start: 0 })],
+    };
+  }
 
   it('reach the link table: new links, new targets and deletions', async () => {
-    const fixture = await openCodes();
-    const other = beside(fixture);
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
+    const { other, refresher, links, keys, numbered } = await openBeside();
     const [made] = await other.createMany(actor, [
       { target: targetOf(1), slug: 'one' },
       { target: targetOf(2), slug: 'two', scanLimit: 5 },
       { target: 'static', type: 'text' },
     ]);
-    expect(fixture.links.live.size).toBe(0);
+    expect(links.live.size).toBe(0);
     await refresher.refresh();
-    expect([...fixture.links.live.keys()].sort()).toEqual(['ONE', 'TWO']);
-    expect(fixture.links.live.get('TWO')?.scansLeft).toBe(5);
+    expect(keys()).toEqual(['ONE', 'TWO']);
+    expect(links.live.get('TWO')?.scansLeft).toBe(5);
     if (made === undefined || made instanceof Failure) throw new Error('not made');
     await other.change(actor, made.id, { target: targetOf(9) });
     await refresher.refresh();
-    expect(fixture.links.live.get('ONE')?.target).toBe(targetOf(9));
+    expect(links.live.get('ONE')?.target).toBe(targetOf(9));
     await other.delete(actor, made.id);
     await refresher.refresh();
-    expect([...fixture.links.deleted]).toEqual(['ONE']);
-    expect(numbered(fixture)).toEqual([1, 2, 3, 4]);
+    expect([...links.deleted]).toEqual(['ONE']);
+    expect(numbered()).toEqual([1, 2, 3, 4]);
   });
 
   it('are followed by the thousand, and those from before the start are not read', async () => {
-    const fixture = await openCodes();
-    const other = beside(fixture);
-    await other.createMany(
-      actor,
-      Array.from({ length: 700 }, (_, at) => draftOf(at)),
-    );
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
-    await other.createMany(
-      actor,
-      Array.from({ length: 1_300 }, (_, at) => draftOf(at)),
-    );
-    expect(numbered(fixture)).toHaveLength(2_000);
+    const { store, codes, other, links, numbered } = await openBeside();
+    await other.createMany(actor, drafts(700));
+    const refresher = new LinkRefresher(store, codes.links);
+    await other.createMany(actor, drafts(1_300));
+    expect(numbered()).toHaveLength(2_000);
     await refresher.refresh();
-    expect([fixture.links.live.size, refresher.seen]).toEqual([1_300, 2_000]);
+    expect([links.live.size, refresher.seen]).toEqual([1_300, 2_000]);
   });
 
   it('are published though their number was drawn first by a change that failed', async () => {
-    const fixture = await openCodes();
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
-    const failing = fixture.codes.create(actor, { target: targetOf(1), slug: 'one' }, () => {
+    const { codes, other, refresher, keys, numbered } = await openBeside();
+    const failing = codes.create(actor, { target: targetOf(1), slug: 'one' }, () => {
       throw new Failure('conflict', 'Failed');
     });
     await expect(failing).rejects.toMatchObject({ code: 'conflict' });
-    await beside(fixture).createMany(actor, [{ target: targetOf(2), slug: 'two' }]);
-    await fixture.codes.create(actor, { target: targetOf(3), slug: 'three' });
-    expect(numbered(fixture)).toEqual([1, 2]);
+    await other.createMany(actor, [{ target: targetOf(2), slug: 'two' }]);
+    await codes.create(actor, { target: targetOf(3), slug: 'three' });
+    expect(numbered()).toEqual([1, 2]);
     await refresher.refresh();
-    expect([...fixture.links.live.keys()].sort()).toEqual(['THREE', 'TWO']);
+    expect(keys()).toEqual(['THREE', 'TWO']);
   });
 
   it('are all published where a number is missing', async () => {
-    const fixture = await openCodes();
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
-    await beside(fixture).createMany(actor, [draftOf(0), draftOf(1), draftOf(2)]);
-    const { environment, bulk } = fixture.store;
-    await environment.transaction(() => bulk.linkChanges.remove(2));
+    const { store, other, refresher, links } = await openBeside();
+    await other.createMany(actor, drafts(3));
+    await store.environment.transaction(() => store.bulk.linkChanges.remove(2));
     await refresher.refresh();
-    expect([fixture.links.live.size, refresher.seen]).toEqual([3, 3]);
+    expect([links.live.size, refresher.seen]).toEqual([3, 3]);
   });
 
   it('are in the table when a refresh resolves that began after them, however many overlap', async () => {
-    const fixture = await openCodes();
-    const other = beside(fixture);
-    const refresher = new LinkRefresher(fixture.store, fixture.codes.links);
-    await other.createMany(
-      actor,
-      Array.from({ length: 1_200 }, (_, at) => draftOf(at)),
-    );
+    const { other, refresher, links } = await openBeside();
+    await other.createMany(actor, drafts(1_200));
     const first = refresher.refresh();
     await Promise.resolve();
     const [late] = await other.createMany(actor, [{ target: targetOf(1), slug: 'late' }]);
     expect(late).toMatchObject({ shortCode: 'late' });
     await Promise.all([refresher.refresh(), refresher.refresh()]);
-    expect(fixture.links.live.has('LATE')).toBe(true);
+    expect(links.live.has('LATE')).toBe(true);
     await first;
   });
 
   it('are kept by number, the newest 100,000', async () => {
-    const fixture = await openCodes();
-    const { environment, bulk, meta } = fixture.store;
+    const { store, codes, numbered } = await openBeside();
+    const { environment, bulk, meta } = store;
     await environment.transaction(() => {
       for (let number = 1; number <= 300; number++) bulk.linkChanges.put(number, 1);
       meta.put('next:link', linkChangesKept + 1);
     });
-    await fixture.codes.createMany(
-      actor,
-      Array.from({ length: 64 }, (_, at) => draftOf(at)),
-    );
-    expect(numbered(fixture)[0]).toBe(65);
-    expect(numbered(fixture).at(-1)).toBe(linkChangesKept + 64);
+    await codes.createMany(actor, drafts(64));
+    expect(numbered()[0]).toBe(65);
+    expect(numbered().at(-1)).toBe(linkChangesKept + 64);
   });
 });

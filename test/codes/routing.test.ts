@@ -140,16 +140,6 @@ test('a target that the code has already may stay, whatever the short-link host 
   });
 });
 
-test('the faults of a draft are the same without creating it', async () => {
-  const { codes } = await openCodes();
-  const draft = { target: 'x', split: [{ label: 'paused', target: 'y', weight: 1 }] };
-  expect(codes.faultOf(actor, draft)?.faults.map(({ path }) => path)).toEqual([
-    'target',
-    'split.0.label',
-    'split.0.target',
-  ]);
-});
-
 test('countries are those of ISO 3166-1 that Intl knows by name, Kosovo, and the unknown one', () => {
   expect(countries.size).toBe(251);
   const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
@@ -250,27 +240,6 @@ describe('over any edits', () => {
       }),
       { numRuns: 150 },
     );
-  });
-
-  test('a label keeps its number while it is away, and gets it back', () => {
-    const code = new EditedCode();
-    code.edit(['a', 'b', 'c']);
-    code.edit(['c']);
-    expect(code.routing?.labels).toEqual([
-      { name: 'a', unusedSinceMs: code.nowMs },
-      { name: 'b', unusedSinceMs: code.nowMs },
-      { name: 'c' },
-    ]);
-    const awayMs = code.nowMs;
-    code.nowMs += minute;
-    code.edit(['b', 'd']);
-    expect(code.routing?.labelsSinceMs).toBe(awayMs);
-    expect(code.routing?.labels).toEqual([
-      { name: 'a', unusedSinceMs: awayMs },
-      { name: 'b' },
-      { name: 'c', unusedSinceMs: code.nowMs },
-      { name: 'd' },
-    ]);
   });
 });
 

@@ -138,17 +138,7 @@ test.each<readonly [what: string, earlier: RouteConditions, later: RouteConditio
   expect(pathsOf({ country: ['FR'] }, earlier, { os: ['Linux'] }, later)).toEqual(['rules.3']);
 });
 
-test.each<readonly [what: string, earlier: RouteConditions, later: RouteConditions]>([
-  ['more values', { os: ['iOS'] }, { os: ['iOS', 'macOS'] }],
-  ['fewer conditions', { os: ['iOS'], country: ['DE'] }, { os: ['iOS'] }],
-  ['another zone', { time: openHours }, { time: { ...openHours, timezone: 'Europe/Vienna' } }],
-  ['more hours', { time: openHours }, { time: { ...openHours, to: '18:00' } }],
-  [
-    'no end',
-    { date: { from: yearText(2026), to: yearText(2027) } },
-    { date: { from: yearText(2026) } },
-  ],
-  ['any value', { query: { a: '1' } }, { query: { a: '*' } }],
-])('a later rule with %s may win', (_, earlier, later) => {
-  expect(pathsOf(earlier, later)).toEqual([]);
+test('a later rule in another time zone may win', () => {
+  const vienna: TimeWindow = { ...openHours, timezone: 'Europe/Vienna' };
+  expect(pathsOf({ time: openHours }, { time: vienna })).toEqual([]);
 });
