@@ -117,19 +117,6 @@ test('limits are closed however many there are, but for those that another proce
   expect(new Set(made.map(see))).toEqual(new Set(['over its limit']));
 });
 
-test('a start fills the real table, tombstones too', async () => {
-  const fixture = await openCodes();
-  const kept = await fixture.codes.create(actor, { target, slug: 'kept' });
-  const deleted = await fixture.codes.create(actor, { target, slug: 'deleted' });
-  await fixture.codes.delete(actor, deleted.id);
-  const { links, see } = openTable();
-  await fixture.restart({ links });
-  expect(fixture.store.last('code')).toBe(2);
-  expect([see('kept'), see('deleted')]).toEqual([target, 'gone']);
-  await fixture.codes.change(actor, kept.id, { target: 'https://example.org/' });
-  expect(see('kept')).toBe('https://example.org/');
-});
-
 test('a code that another process limits while a start loads is refused until all is counted', async () => {
   const { links, see } = openTable();
   const fixture = await openCodes();

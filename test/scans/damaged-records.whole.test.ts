@@ -17,7 +17,15 @@ import {
   type ScanInput,
   scanOf,
 } from './engine-harness.ts';
-import { analyticsOf, breakdownOf, inRange, isPerson, timeseriesOf } from './plain-model.ts';
+import {
+  analyticsOf,
+  breakdownOf,
+  isPerson,
+  scansByCode,
+  timeseriesOf,
+  topOf,
+  within,
+} from './plain-model.ts';
 
 /** Of the records and bits that are flipped. */
 const flipSeed = seedsOfToday(1)[0]!;
@@ -121,7 +129,7 @@ async function refusedIn(engine: EngineHarness): Promise<string[]> {
     const name = `code ${code}`;
     await compare(name, 'lifetime', () => analytics.lifetimeScans(code), people);
     for (const [at, range] of ranges.entries()) {
-      const facts = (): ScanFact[] => inRange(engine.facts, code, range);
+      const facts = (): ScanFact[] => within(own, range);
       const totals = (): unknown => analytics.totals({ code }, range);
       await compare(name, `totals ${at}`, totals, () => analyticsOf(facts()));
       const breakdown = (): unknown => analytics.breakdown({ code }, range, 'os');
@@ -133,15 +141,15 @@ async function refusedIn(engine: EngineHarness): Promise<string[]> {
     await compare(`raw ${name}`, 'count', () => rawCount(engine, code), people);
   }
   for (const workspace of [1, 2]) {
+    const own = engine.facts.filter((fact) => fact.workspaceNo === workspace);
     const name = `workspace ${workspace}`;
     for (const [at, range] of ranges.entries()) {
-      const facts = (): ScanFact[] =>
-        engine.facts.filter((fact) => fact.workspaceNo === workspace && isWithin(fact, range));
+      const facts = (): ScanFact[] => within(own, range);
       const totals = (): unknown => analytics.totals({ workspace }, range);
       await compare(name, `totals ${at}`, totals, () => analyticsOf(facts()));
       const request = { ...range, workspaceNo: workspace, limit: 3, isListed: () => true };
       const top = (): unknown => topCodes.find(request);
-      await compare(`top of ${name}`, `${at}`, top, () => topOf(facts()));
+      await compare(`top of ${name}`, `${at}`, top, () => topOf(scansByCode(facts(), codes), 3));
     }
   }
   expect(wrong).toEqual([]);
@@ -151,18 +159,6 @@ async function refusedIn(engine: EngineHarness): Promise<string[]> {
 function refusal(error: unknown): 'refused' {
   if (isDamage(error)) return 'refused';
   throw error;
-}
-
-const isWithin = ({ timeMs }: ScanFact, { fromDay, toDay }: DayRange): boolean =>
-  timeMs >= fromDay * dayMs && timeMs < (toDay + 1) * dayMs;
-
-function topOf(facts: readonly ScanFact[]) {
-  const rows = codes.map((codeNo) => ({
-    codeNo,
-    scans: facts.filter((fact) => fact.codeNo === codeNo && isPerson(fact)).length,
-  }));
-  const scanned = rows.filter(({ scans }) => scans > 0);
-  return scanned.sort((a, b) => b.scans - a.scans || a.codeNo - b.codeNo).slice(0, 3);
 }
 
 function rawCount({ queries: { raw } }: EngineHarness, codeNo: number): number {

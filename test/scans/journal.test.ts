@@ -1,12 +1,5 @@
 /** Journals on real files: the reader gives what the writer was given, and no damage loses a sound frame. */
-import {
-  appendFileSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
@@ -188,22 +181,6 @@ describe('JournalReader', () => {
       expect(ownReader.damagedBytes).toBe(garbage.length);
       ownReader.close();
       own.remove();
-    }
-  });
-
-  it('passes a torn tail of a segment that is not the newest', async () => {
-    const first = await write([frameOf(0, 2)]);
-    const torn = frameOf(2, 3);
-    for (const length of [1, frameHeaderBytes, torn.length - 1]) {
-      truncateSync(file(0), first);
-      appendFileSync(file(0), torn.subarray(0, length));
-      const next = first + torn.length;
-      const frame = frameOf(5, 2);
-      writeFileSync(file(next), frame);
-      const own = new JournalReader(journal.folder, 1);
-      const found = readAll(own, 0, next + frame.length);
-      expect(found, `${length} bytes`).toMatchObject({ codes: [0, 1, 5, 6], isStuck: false });
-      own.close();
     }
   });
 

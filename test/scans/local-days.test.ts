@@ -18,6 +18,8 @@ import {
   byPoint,
   isPerson,
   onDays,
+  scansByCode,
+  topOf,
 } from './plain-model.ts';
 import { runs } from '../seconds/runs.ts';
 
@@ -116,15 +118,11 @@ async function checkTopCodes(
   range: LocalRange,
   facts: readonly ScanFact[],
 ): Promise<void> {
-  const people = facts.filter(isPerson);
   const numbers = Array.from({ length: codes }, (_, at) => at + 1);
-  const wanted = numbers
-    .map((codeNo) => ({ codeNo, scans: people.filter((fact) => fact.codeNo === codeNo).length }))
-    .filter(({ scans }) => scans > 0);
+  const wanted = scansByCode(facts, numbers);
   expect(await analytics.scansByCode({ codes: numbers }, range)).toEqual(wanted);
   for (const workspaceNo of [1, 2]) {
-    const own = wanted.filter(({ codeNo }) => workspaceOf(codeNo) === workspaceNo);
-    own.sort((a, b) => b.scans - a.scans || a.codeNo - b.codeNo);
+    const own = topOf(wanted.filter(({ codeNo }) => workspaceOf(codeNo) === workspaceNo));
     const request = { ...range, workspaceNo, limit: 10, isListed: () => true };
     expect(await topCodes.find(request)).toEqual(own);
   }

@@ -27,8 +27,6 @@ export function check(found: unknown, wanted: unknown): void {
 const agents = new Agents();
 const classOf = (agent: string): VisitorClass => agents.get(agent).visitorClass;
 
-const dayOfFact = (fact: ScanFact): number => Math.floor(fact.timeMs / dayMs);
-
 function botOf(fact: ScanFact): BotReason {
   const { bot } = agents.get(fact.agent);
   return bot === BotReason.none && fact.isPrefetch ? BotReason.prefetch : bot;
@@ -39,15 +37,25 @@ const isInVain = ({ route = 0 }: ScanFact): boolean => isMissed(route);
 /** Who counts as a scan. */
 export const isPerson = (fact: ScanFact): boolean => !isBot(fact) && !isInVain(fact);
 
-export function inRange(
-  facts: readonly ScanFact[],
-  codeNo: number,
-  { fromDay, toDay }: DayRange,
-): ScanFact[] {
-  return facts.filter(
-    (fact) => fact.codeNo === codeNo && dayOfFact(fact) >= fromDay && dayOfFact(fact) <= toDay,
-  );
+export const within = (facts: readonly ScanFact[], { fromDay, toDay }: DayRange): ScanFact[] =>
+  facts.filter(({ timeMs }) => timeMs >= fromDay * dayMs && timeMs < (toDay + 1) * dayMs);
+
+interface CodeScans {
+  readonly codeNo: number;
+  readonly scans: number;
 }
+
+/** Of those with some, in the order of `codes`. */
+export const scansByCode = (facts: readonly ScanFact[], codes: readonly number[]): CodeScans[] =>
+  codes
+    .map((codeNo) => {
+      const scans = facts.filter((fact) => fact.codeNo === codeNo && isPerson(fact)).length;
+      return { codeNo, scans };
+    })
+    .filter(({ scans }) => scans > 0);
+
+export const topOf = (counted: readonly CodeScans[], limit = Infinity): CodeScans[] =>
+  counted.toSorted((a, b) => b.scans - a.scans || a.codeNo - b.codeNo).slice(0, limit);
 
 /** Scanners: whole IPv4 addresses, /64 of IPv6, with the user agent. */
 const scannerOf = ({ address, agent }: ScanFact): string =>

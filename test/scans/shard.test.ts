@@ -3,7 +3,7 @@
  * codes, raw scans, pages of events and a live stream, whatever crashes, fails and comes late.
  */
 import { expect, it } from 'vitest';
-import { dayMax, dayMs, type DayRange } from '../../src/model/day.ts';
+import { dayMax, type DayRange } from '../../src/model/day.ts';
 import { isMissed, labelOfRoute } from '../../src/model/routing/labels.ts';
 import { positionId } from '../../src/model/ids.ts';
 import type { RawScanFilter, RawStep } from '../../src/scans/query/raw-scans.ts';
@@ -30,7 +30,10 @@ import {
   isPerson,
   labelOf,
   routesOf,
+  scansByCode,
   timeseriesOf,
+  topOf,
+  within,
 } from './plain-model.ts';
 import { runs } from '../seconds/runs.ts';
 
@@ -44,8 +47,6 @@ const ranges: readonly DayRange[] = [
 const always: DayRange = { fromDay: 0, toDay: dayMax };
 const codeNumbers = Array.from({ length: codes }, (_, index) => index + 1);
 
-const within = (facts: readonly ScanFact[], { fromDay, toDay }: DayRange): ScanFact[] =>
-  facts.filter(({ timeMs }) => timeMs >= fromDay * dayMs && timeMs < (toDay + 1) * dayMs);
 const ofCode = (facts: readonly ScanFact[], code: number): ScanFact[] =>
   facts.filter(({ codeNo }) => codeNo === code);
 const ofWorkspace = (facts: readonly ScanFact[], workspace: number): ScanFact[] =>
@@ -121,16 +122,10 @@ async function checkDetails(engine: EngineHarness, facts: readonly ScanFact[]): 
   for (const range of ranges) {
     const all = within(facts, range);
     check(await analytics.totals(many, range), analyticsOf(within(some, range)));
-    const counts = list
-      .map((codeNo) => ({ codeNo, scans: scansOf(all, codeNo) }))
-      .filter(({ scans }) => scans > 0);
-    check(await analytics.scansByCode(many, range), counts);
+    check(await analytics.scansByCode(many, range), scansByCode(all, list));
     await checkTopCodes(engine, ofWorkspace(all, 1), range);
   }
 }
-
-const scansOf = (facts: readonly ScanFact[], codeNo: number): number =>
-  ofCode(facts, codeNo).filter(isPerson).length;
 
 async function checkTopCodes(
   { queries }: EngineHarness,
@@ -139,11 +134,7 @@ async function checkTopCodes(
 ): Promise<void> {
   const isListed = (codeNo: number): boolean => codeNo !== 4;
   for (const limit of [1, 2, 10]) {
-    const wanted = codeNumbers
-      .map((codeNo) => ({ codeNo, scans: scansOf(facts, codeNo) }))
-      .filter(({ codeNo, scans }) => scans > 0 && isListed(codeNo))
-      .sort((a, b) => b.scans - a.scans || a.codeNo - b.codeNo)
-      .slice(0, limit);
+    const wanted = topOf(scansByCode(facts, codeNumbers.filter(isListed)), limit);
     check(await queries.topCodes.find({ ...range, workspaceNo: 1, limit, isListed }), wanted);
   }
 }

@@ -19,7 +19,6 @@ import {
   pruneLog,
 } from '../../src/webhooks/deliveries/delivery-log.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
-import { StoredBytes } from '../support/stored-bytes.ts';
 import { toWheelMs } from '../../src/model/wheel-time.ts';
 import type { AttemptRecord } from '../../src/model/webhook.ts';
 import { decide, shouldDisable, statsAfter } from '../../src/webhooks/deliveries/delivery.ts';
@@ -44,8 +43,7 @@ const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, at) => from + at);
 
 class Log {
-  readonly path = join(temporaryFolder(), 'delivery.mdb');
-  tables: DeliveryTables = openDeliveryTables(this.path, 'create');
+  readonly tables = openDeliveryTables(join(temporaryFolder(), 'delivery.mdb'), 'create');
 
   get log(): DeliveryTables['log'] {
     return this.tables.log;
@@ -76,30 +74,11 @@ class Log {
 
 const noOf = ([, , [eventId]]: PackedDelivered): number => Number(eventId?.slice(4));
 
-function openLog(): Log {
+it('adds no more than is kept, the newest of them', () => {
   const log = new Log();
   onTestFinished(async () => await log.tables.environment.close());
-  return log;
-}
-
-it('adds no more than is kept, the newest of them', () => {
-  const log = openLog();
   expect(log.add(range(0, 50), { keptMax: 20 })).toBe(20);
   expect(log.nos()).toEqual(range(30, 50).toReversed());
-});
-
-it('passes over a damaged entry, and replaces it', async () => {
-  const log = openLog();
-  log.add(range(0, 5));
-  await log.tables.environment.close();
-  const stored = new StoredBytes(log.path);
-  stored.flip('delivered', stored.keys('delivered')[2]!, 77);
-  await stored.close();
-  log.tables = openDeliveryTables(log.path);
-  expect(log.nos()).toEqual([4, 3, 1, 0]);
-  expect(findLogged(log.log, endpointNo, idOf(2))).toBeUndefined();
-  expect(log.add([2])).toBe(0);
-  expect(log.nos()).toEqual([4, 3, 2, 1, 0]);
 });
 
 it('is what a plain list is, whatever comes in whatever order', async () => {

@@ -89,8 +89,28 @@ describe('the record', () => {
       { kind: 'raw', bytes: `HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(17_000)}\r\n` },
       'protocol',
     ],
+    ['a status of nine', { kind: 'raw', bytes: 'HTTP/1.1 9 OK\r\n\r\n' }, 'protocol'],
+    [
+      'two lengths',
+      {
+        kind: 'raw',
+        bytes: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok',
+      },
+      'protocol',
+    ],
   ] as const)('of %s is a failure', async (_what, behaviour, failure) => {
     expect(await attempt(behaviour)).toMatchObject({ failure });
+  });
+
+  it.each([
+    ['HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nok'],
+    [
+      'trailers',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n2\r\nok\r\n0\r\nX: 1\r\n\r\n',
+    ],
+  ])('of %s is a success', async (_what, bytes) => {
+    const { status, failure } = await attempt({ kind: 'raw', bytes });
+    expect([status, failure]).toEqual([200, undefined]);
   });
 
   it('of a closed port is a failure: connect', async () => {
