@@ -19,8 +19,11 @@ import {
   openReal,
   type RealService,
 } from '../webhooks/real-service.ts';
-import { authorityFile } from '../webhooks/wild-receiver.ts';
-import { type HostileReceiver, hostileReceivers } from '../webhooks/hostile-receivers.ts';
+import {
+  authorityFile,
+  type HostileReceiver,
+  hostileReceivers,
+} from '../webhooks/hostile-receivers.ts';
 
 /** Far above what a busy machine takes for the rest, so that nothing else ends there. */
 const deadlineMs = 6_000;

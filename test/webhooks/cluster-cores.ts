@@ -27,27 +27,6 @@ const log = createLog('silent', { write: () => undefined });
 /** Between two notes of where blocks end. */
 export const noteMs = 10_000;
 
-/** The log, of one core: it alone may write while it leads. */
-class CoreReplicator implements Replicator {
-  readonly lapsed = new Signal();
-  readonly #cluster: Cluster;
-  readonly #core: Core;
-
-  constructor(cluster: Cluster, core: Core) {
-    this.#cluster = cluster;
-    this.#core = core;
-  }
-
-  check(): void {
-    if (this.#cluster.leader !== this.#core) throw new Failure('not_active', 'another one leads');
-  }
-
-  async commit(writes: readonly StoredWrite[]): Promise<void> {
-    this.check();
-    if (!(await this.#cluster.append(writes))) this.check();
-  }
-}
-
 export class Core {
   readonly name: string;
   readonly engine: EngineHarness;
@@ -122,8 +101,20 @@ export class Cluster {
     });
     this.#ids = createIdSource(this.clock, (into) => crypto.getRandomValues(into));
     for (const core of this.cores) {
-      core.tables.environment.replicateWith(new CoreReplicator(this, core));
+      core.tables.environment.replicateWith(this.#replicatorOf(core));
     }
+  }
+
+  /** The log, of one core: it alone may write while it leads. */
+  #replicatorOf(core: Core): Replicator {
+    const check = (): void => {
+      if (this.leader !== core) throw new Failure('not_active', 'another one leads');
+    };
+    const commit = async (writes: readonly StoredWrite[]): Promise<void> => {
+      check();
+      if (!(await this.append(writes))) check();
+    };
+    return { lapsed: new Signal(), check, commit };
   }
 
   /** The log takes nothing from here on. @returns lets it take what waits */

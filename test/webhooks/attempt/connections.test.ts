@@ -5,7 +5,7 @@ import { AddressGuard, Egress, type Target } from '../../../src/webhooks/attempt
 import type { Receiver } from '../../support/fakes/receiver.ts';
 import { soon } from '../../support/soon.ts';
 import { openTestReceiver, openSender, taskFor } from './sender.ts';
-import { ok, openWild, pour } from '../wild-receiver.ts';
+import { ok, openWild, pour } from '../hostile-receivers.ts';
 
 const open = new AddressGuard(['127.0.0.0/8']);
 const names = { resolve: (): Promise<readonly string[]> => Promise.resolve(['127.0.0.1']) };
