@@ -43,25 +43,6 @@ function openTable() {
   return { links, reader, see };
 }
 
-test('a limit is exact through re-targets, and starts anew when it changes', async () => {
-  const { links, see } = openTable();
-  const fixture = await openCodes({ links });
-  const code = await fixture.codes.create(actor, { target, scanLimit: 3 });
-  const short = code.shortCode ?? '';
-  expect(see(short)).toBe(target);
-  await fixture.codes.change(actor, code.id, { target: 'https://example.org/' });
-  expect([see(short), see(short), see(short)]).toEqual([
-    'https://example.org/',
-    'https://example.org/',
-    'over its limit',
-  ]);
-  fixture.scans.set(code.no, 3);
-  await fixture.codes.change(actor, code.id, { scanLimit: 4 });
-  expect([see(short), see(short)]).toEqual(['https://example.org/', 'over its limit']);
-  await fixture.codes.change(actor, code.id, { scanLimit: null });
-  expect(see(short)).toBe('https://example.org/');
-});
-
 test('a limit that all nodes together have reached is closed, and gives what is left of it when it is raised', async () => {
   const { links, see } = openTable();
   const fixture = await openCodes({ links });

@@ -74,22 +74,25 @@ function expected(
 ): QrCodeRecord[] {
   const { status, type, dynamic, tag, campaignId, fromDay, toDay, search, sort } = filter;
   const words = (search ?? '').toLowerCase().split(' ').map(plain);
+  const is = (wanted: unknown, found: unknown): boolean => wanted === undefined || wanted === found;
+  const has = (wanted: string | undefined, all: readonly string[] = []): boolean =>
+    wanted === undefined || all.includes(wanted);
   return model
-    .filter((code) => type === undefined || code.type === type)
-    .filter((code) => status === undefined || statusOf(fixture, code) === status)
-    .filter((code) => dynamic === undefined || code.dynamic === dynamic)
-    .filter((code) => tag === undefined || code.tags.includes(tag.toLowerCase().replace('á', 'a')))
-    .filter(
-      (code) => campaignId === undefined || campaignsOf.get(code.id)?.includes(campaignId) === true,
-    )
-    .filter((code) => fromDay === undefined || dayOf(code.createdAtMs) >= fromDay)
-    .filter((code) => toDay === undefined || dayOf(code.createdAtMs) <= toDay)
     .filter((code) => {
-      const { name = '', target, shortCode = '', externalId = '', id } = code;
+      const { name = '', target, shortCode = '', externalId = '', id, createdAtMs } = code;
       const texts = [name, target, shortCode, externalId, id].map((text) =>
         plain(text.toLowerCase()),
       );
-      return words.every((word) => texts.some((text) => text.includes(word)));
+      return (
+        is(type, code.type) &&
+        is(dynamic, code.dynamic) &&
+        (status === undefined || statusOf(fixture, code) === status) &&
+        has(tag?.toLowerCase().replace('á', 'a'), code.tags) &&
+        has(campaignId, campaignsOf.get(id)) &&
+        dayOf(createdAtMs) >= (fromDay ?? 0) &&
+        dayOf(createdAtMs) <= (toDay ?? Infinity) &&
+        words.every((word) => texts.some((text) => text.includes(word)))
+      );
     })
     .sort((one, other) => {
       const newestFirst = other.createdAtMs - one.createdAtMs || other.no - one.no;
