@@ -157,7 +157,9 @@ describe('the changes of another process', () => {
     const fixture = await openCodes();
     const { store, codes, links } = fixture;
     return {
-      ...{ store, codes, links },
+      store,
+      codes,
+      links,
       other: fixture.open({ links: noLinkTable }),
       refresher: new LinkRefresher(store, codes.links),
       keys: () => [...links.live.keys()].sort(),

@@ -11,7 +11,7 @@ import { refererHosts } from './plain-model.ts';
 
 export const baseDay = 20_730;
 export const codes = 7;
-export const journals = 3;
+const journals = 3;
 export const actorsMax = 4;
 const qrIdOf = (codeNo: number): string | undefined => (codeNo === 4 ? undefined : `qr_${codeNo}`);
 /** Codes 5 to 7 have had labels, the first of them since noon of the base day. */
@@ -77,7 +77,7 @@ const ms = fc.integer({ min: 0, max: dayMs - 1 });
 const scans = fc.array(scan, { minLength: 1, maxLength: 6 });
 const journal = fc.integer({ min: 0, max: journals - 1 });
 const shard = fc.integer({ min: 0, max: 3 });
-export const shardCount = fc.integer({ min: 1, max: 4 });
+const shardCount = fc.integer({ min: 1, max: 4 });
 const after = fc.integer({ min: 0, max: 3 });
 const point = fc.constantFrom<FailPoint>('before', 'after');
 const garbage = fc.uint8Array({ minLength: 1, maxLength: 80 });
