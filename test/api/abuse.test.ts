@@ -12,9 +12,9 @@ import { sendRaw } from '../support/raw-http.ts';
 import { leastMilliseconds } from '../support/least-milliseconds.ts';
 import { startTestApi } from '../support/test-app.ts';
 import { soon } from '../support/soon.ts';
-import { openTestClient } from '../support/test-client.ts';
+import { useTestApi } from '../support/test-client.ts';
 
-const { service, client } = await openTestClient();
+const { service, client } = await useTestApi();
 
 const target = '"target":"https://example.com/"';
 const nested = (levels: number, open: string, close: string) =>
@@ -109,7 +109,7 @@ test('clients that leave at any byte of a request: no defect, nothing in flight'
   }
   await vi.waitFor(() => expect(service.server.inFlight).toBe(0), soon);
   expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
-  expect((await client.call('GET', '/v1/qr-codes?limit=1')).status).toBe(200);
+  expect((await client.get('/v1/qr-codes?limit=1')).status).toBe(200);
 });
 
 test('an ambiguous request is told so in a problem with every header', async () => {
@@ -184,16 +184,16 @@ describe('too much at once', () => {
     });
     const other = new Client(own.url, own.apiKey);
     const { json } = await other.call('POST', '/v1/qr-codes', { raw: `{${target}}` });
-    const drawing = other.call('GET', `/i/${word(json.id)}.png`);
+    const drawing = other.get(`/i/${word(json.id)}.png`);
     // In flight is a request before its image is asked for.
     await vi.waitFor(() => expect([own.server.inFlight, held.length]).toEqual([1, 1]), soon);
-    const refused = await other.call('GET', '/v1/qr-codes');
+    const refused = await other.get('/v1/qr-codes');
     expect([refused.status, refused.json.code]).toEqual([503, 'overloaded']);
     expect(refused.headers['retry-after']).toBe('1');
     expect(refused.headers['x-ratelimit-limit']).toBe('20');
     for (const release of held) release();
     expect((await drawing).status).toBe(200);
-    expect((await other.call('GET', '/v1/qr-codes')).status).toBe(200);
+    expect((await other.get('/v1/qr-codes')).status).toBe(200);
     await other.close();
     await own.close();
   });

@@ -5,35 +5,24 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { standardBounds } from '../../src/api/codes/bulk-gate.ts';
 import { memoryBytesMin, memoryShares } from '../../src/engine/machine/machine-plan.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
-import { Client, type Answer } from '../support/client.ts';
+import { type Answer, Client } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { type RawAnswer, sendRaw } from '../support/raw-http.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { useTestApi } from '../support/test-client.ts';
 import { soon } from '../support/soon.ts';
 
 const clock = new OffsetClock();
-let service: TestApp;
-let client: Client;
+const { service, client } = await useTestApi({ clock });
 const path = '/v1/qr-codes/bulk';
 const target = 'https://example.com/';
 const json = { 'content-type': 'application/json' };
 const ndjson = { 'content-type': 'application/x-ndjson' };
 const csv = { 'content-type': 'text/csv' };
-
-beforeAll(async () => {
-  service = await startTestApi({ clock });
-  const limits = { perMinute: 1_000_000, perDay: undefined };
-  await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
 
 interface Line {
   readonly index: number;
@@ -65,7 +54,7 @@ function resultOf({ text, status }: Answer): Sums & { readonly results: readonly
 /** By the path of their targets: a word alone is in one of 11,000 random short codes now and then. */
 const total = async (word: string): Promise<unknown> => {
   const search = encodeURIComponent(`${target}${word}`);
-  return (await client.call('GET', `/v1/qr-codes?search=${search}&limit=1`)).json.total;
+  return (await client.get(`/v1/qr-codes?search=${search}&limit=1`)).json.total;
 };
 const faultsOf = ({ error }: Line): Array<[string, string]> =>
   (error?.errors ?? []).map((fault) => [fault.path, fault.code]);
@@ -90,7 +79,7 @@ describe('what comes in', () => {
       [4, 422],
       [5, 422],
     ]);
-    const single = await client.call('GET', `/v1/qr-codes/${String(results[0]?.qrCode?.id)}`);
+    const single = await client.get(`/v1/qr-codes/${String(results[0]?.qrCode?.id)}`);
     expect(results[0]?.qrCode).toEqual(single.json);
     expect(results.map((line) => faultsOf(line))).toEqual([
       [],
@@ -105,7 +94,7 @@ describe('what comes in', () => {
     ]);
     expect(results[2]?.error?.code).toBe('slug_taken');
     expect(service.links.live.get('BULK-ONE')?.target).toBe(`${target}list`);
-    const events = await client.call('GET', '/v1/events?limit=2');
+    const events = await client.get('/v1/events?limit=2');
     expect(events.items.map(({ event }) => event)).toEqual(['qr.created', 'qr.created']);
   });
 
@@ -116,7 +105,7 @@ describe('what comes in', () => {
       scanLimit: 0,
       expiresAt: 'soon',
     };
-    const alone = await client.call('POST', '/v1/qr-codes', { body: bad });
+    const alone = await client.post('/v1/qr-codes', bad);
     const { results } = resultOf(await send(JSON.stringify([bad]), json));
     expect(results[0]?.error?.errors).toEqual(alone.json.errors);
     expect(alone.status).toBe(results[0]?.status);
@@ -225,9 +214,7 @@ describe('what comes in', () => {
   it('costs one request, and is for editors', async () => {
     // To the begin of a minute: the count that is compared is that of a minute.
     clock.offsetMs += 60_000 - (clock.now() % 60_000);
-    const before = Number(
-      (await client.call('GET', '/v1/session')).headers['x-ratelimit-remaining'],
-    );
+    const before = Number((await client.get('/v1/session')).headers['x-ratelimit-remaining']);
     const rows = Array.from({ length: 120 }, () => ({ target }));
     const answer = await send(JSON.stringify(rows), json);
     expect(resultOf(answer).created).toBe(120);
@@ -260,7 +247,7 @@ describe('what goes out', () => {
     const state = { areDone: false };
     const others = (async () => {
       while (!state.areDone) {
-        expect((await client.call('GET', '/v1/qr-codes?limit=1')).status).toBe(200);
+        expect((await client.get('/v1/qr-codes?limit=1')).status).toBe(200);
         answered += 1;
       }
     })();
@@ -302,10 +289,11 @@ describe('Idempotency-Key', () => {
   it('with another body, or at another operation, is a conflict', async () => {
     const other = await send('[]', key);
     expect([other.status, other.json.code]).toEqual([409, 'idempotency_conflict']);
-    const single = await client.call('POST', '/v1/qr-codes', {
-      body: { target },
-      headers: { 'idempotency-key': 'bulk-same' },
-    });
+    const single = await client.post(
+      '/v1/qr-codes',
+      { target },
+      { headers: { 'idempotency-key': 'bulk-same' } },
+    );
     expect(single.json.code).toBe('idempotency_conflict');
     const malformed = await send('[]', { ...json, 'idempotency-key': 'a b' });
     expect(malformed.json.code).toBe('validation_failed');
@@ -321,7 +309,7 @@ describe('GET /qr-codes/export.csv', () => {
       ...(at === 0 ? { metadata: { a: 1 } } : {}),
     }));
     await send(JSON.stringify(rows), json);
-    const answer = await client.call('GET', '/v1/qr-codes/export.csv?tag=export&limit=1&page=3');
+    const answer = await client.get('/v1/qr-codes/export.csv?tag=export&limit=1&page=3');
     expect(answer.headers['x-unknown-parameters']).toBe('limit,page');
     expect(answer.headers['content-type']).toContain('text/csv');
     const table: Array<Record<string, string>> = parse(answer.text, { columns: true });
@@ -334,9 +322,9 @@ describe('GET /qr-codes/export.csv', () => {
       'metadata.a': '1',
       scans: '0',
     });
-    const odd = await client.call('GET', '/v1/qr-codes/export.csv?tag=export&search=hall');
+    const odd = await client.get('/v1/qr-codes/export.csv?tag=export&search=hall');
     expect(parse(odd.text)).toHaveLength(620);
-    const none = await client.call('GET', '/v1/qr-codes/export.csv?tag=nothing');
+    const none = await client.get('/v1/qr-codes/export.csv?tag=nothing');
     expect(parse(none.text)).toHaveLength(1);
   });
 });

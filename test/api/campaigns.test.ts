@@ -1,34 +1,20 @@
 /** /campaigns and /conversions over HTTP: shapes, statuses, every refusal, and what both views of membership say. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
-import { Client, type Answer, type Json, word } from '../support/client.ts';
+import { type Answer, type Json, word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { useTestApi } from '../support/test-client.ts';
 
 const clock = new OffsetClock();
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi({ clock });
-  await service.workspaces.workspaces.setPlan(1, 'enterprise', {
-    perMinute: 1_000_000,
-    perDay: undefined,
-  });
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client } = await useTestApi({ clock });
 
 const dayText = (fromToday: number): string =>
   new Date(clock.now() + fromToday * dayMs).toISOString().slice(0, 10);
 const post = async (path: string, body: unknown, headers = {}): Promise<Answer> =>
-  await client.call('POST', `/v1${path}`, { body, headers });
+  await client.post(`/v1${path}`, body, { headers });
 const patch = async (id: Json | string | undefined, body: unknown): Promise<Answer> =>
-  await client.call('PATCH', `/v1/campaigns/${word(id)}`, { body });
-const get = async (path: string): Promise<Answer> => await client.call('GET', `/v1${path}`);
+  await client.patch(`/v1/campaigns/${word(id)}`, body);
+const get = async (path: string): Promise<Answer> => await client.get(`/v1${path}`);
 const makeCode = async (more: object = {}): Promise<string> =>
   word((await post('/qr-codes', { target: 'https://example.com/', ...more })).json.id);
 const codeNo = (id: string): number => service.codes.find(1, id)?.no ?? 0;
@@ -66,7 +52,7 @@ describe('a campaign', () => {
     expect((await get('/campaigns?page=999')).items).toEqual([]);
     const changed = await patch(id, { name: 'May', endDate: null, qrCodeIds: [a] });
     expect(changed.json).toMatchObject({ name: 'May', endDate: null, qrCodeIds: [a] });
-    const deleted = await client.call('DELETE', `/v1/campaigns/${word(id)}`);
+    const deleted = await client.delete(`/v1/campaigns/${word(id)}`);
     expect([deleted.status, deleted.json]).toEqual([200, { deleted: true, id }]);
     for (const method of ['GET', 'DELETE']) {
       const again = await client.call(method, `/v1/campaigns/${word(id)}`);
@@ -136,7 +122,7 @@ describe('a campaign', () => {
     ]) {
       expect([path, (await get(path)).status]).toEqual([path, 422]);
     }
-    const put = await client.call('PUT', `/v1${one}`, { body: spring() });
+    const put = await client.put(`/v1${one}`, spring());
     expect([put.status, put.headers.allow]).toEqual([405, 'GET, HEAD, PATCH, DELETE']);
     expect((await get('/campaigns/cmp_00000000000000000000')).status).toBe(404);
     expect((await get('/campaigns/x')).status).toBe(404);
@@ -165,11 +151,9 @@ describe('membership', () => {
         [own, [id, other]],
       ],
     ]);
-    await client.call('DELETE', `/v1/qr-codes/${added}`);
+    await client.delete(`/v1/qr-codes/${added}`);
     expect((await get(`/campaigns/${word(id)}`)).json.qrCodeIds).toEqual([own]);
-    const out = await client.call('PATCH', `/v1/qr-codes/${own}`, {
-      body: { campaignIds: [other] },
-    });
+    const out = await client.patch(`/v1/qr-codes/${own}`, { campaignIds: [other] });
     expect(out.json.campaignIds).toEqual([other]);
     expect((await get(`/qr-codes?campaign=${word(id)}`)).json.total).toBe(0);
   });
@@ -183,7 +167,7 @@ describe('membership', () => {
       headers: { 'content-type': 'text/csv' },
     });
     expect(json.results).toMatchObject([{ qrCode: { campaignIds: ids } }]);
-    const { text } = await client.call('GET', '/v1/qr-codes/export.csv?tag=both');
+    const { text } = await client.get('/v1/qr-codes/export.csv?tag=both');
     expect([text.includes(',campaignIds,'), text.includes(`,${cell},`)]).toEqual([true, true]);
   });
 
@@ -209,8 +193,8 @@ describe('numbers', () => {
       await makeCode({ name: 'Table 13' }),
     ];
     const { id } = (await post('/campaigns', spring([named, plain, gone]))).json;
-    await client.call('PATCH', `/v1/qr-codes/${named}`, { body: { name: 'Table 14' } });
-    await client.call('DELETE', `/v1/qr-codes/${gone}`);
+    await client.patch(`/v1/qr-codes/${named}`, { name: 'Table 14' });
+    await client.delete(`/v1/qr-codes/${gone}`);
     const target = 'https://example.com/';
     const shown = (await get(`/campaigns/${word(id)}`)).json;
     expect(shown.qrCodes).toEqual([
@@ -269,16 +253,16 @@ describe('numbers', () => {
     const { id } = (await post('/campaigns', spring([a]))).json;
     service.scans.lifetime.set(codeNo(a), 3);
     const path = `/v1/campaigns/${word(id)}/analytics`;
-    const totals = await client.call('GET', `${path}/export.csv`);
+    const totals = await client.get(`${path}/export.csv`);
     expect(totals.headers['content-type']).toContain('text/csv');
     const lines = totals.text.split('\r\n');
     expect(lines[0]).toBe('metric,key,value');
     expect(lines).toContain('totalScans,,3');
     expect(lines).toContain(`code,${a},3`);
     expect(lines).toContain(`day,${dayText(0)},0`);
-    const shares = await client.call('GET', `${path}/breakdown/export.csv?by=country`);
+    const shares = await client.get(`${path}/breakdown/export.csv?by=country`);
     expect(shares.text).toBe('country,scans\r\nDE,3\r\n');
-    const series = await client.call('GET', `${path}/timeseries/export.csv`);
+    const series = await client.get(`${path}/timeseries/export.csv`);
     expect(series.text.split('\r\n').length).toBe(6);
   });
 
@@ -312,7 +296,7 @@ describe('a conversion', () => {
     const bare = await post('/conversions', { qrCodeId });
     expect(bare.json).toMatchObject({ value: null, externalId: null, deduplicated: false });
     const today = dayText(0);
-    expect((await client.call('GET', where)).json).toEqual({
+    expect((await client.get(where)).json).toEqual({
       from: today,
       to: today,
       conversions: 2,

@@ -1,29 +1,19 @@
 /** Designs, logos, previews, archives and images through the API, drawn for real. */
 import { unzipSync } from 'fflate';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { roundLogo, roundLogoUrl } from '../images/sample-designs.ts';
 import { readPng, scanBoth } from '../images/read-image.ts';
-import { Client, type Json, word } from '../support/client.ts';
+import { type Json, word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { useTestApi } from '../support/test-client.ts';
 
 const target = 'https://example.com/menu';
 const clock = new OffsetClock();
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi({ clock, images: 'drawn' });
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client } = await useTestApi({ clock, images: 'drawn' });
 
 async function make(design?: object, more: object = {}): Promise<Json> {
-  const answer = await client.call('POST', '/v1/qr-codes', { body: { target, design, ...more } });
+  const answer = await client.post('/v1/qr-codes', { target, design, ...more });
   if (answer.status !== 201) throw new Error(`Cannot make a code: ${answer.text}`);
   return answer.json;
 }
@@ -45,7 +35,7 @@ async function post(path: string, body: object) {
 }
 
 async function eventsOf(id: unknown): Promise<readonly Json[]> {
-  const { items } = await client.call('GET', '/v1/events?type=qr.updated&limit=100');
+  const { items } = await client.get('/v1/events?type=qr.updated&limit=100');
   return items.filter((event) => event.data?.id === id).map((event) => event.data ?? {});
 }
 
@@ -83,7 +73,7 @@ describe('a code with a design', () => {
     const code = await make({ eyeColor: '#9e2a2b' });
     const before = await bytesOf(`/i/${word(code.id)}.png`);
     const body = { target: 'https://example.com/other', name: 'x' };
-    const { json } = await client.call('PATCH', `/v1/qr-codes/${word(code.id)}`, { body });
+    const { json } = await client.patch(`/v1/qr-codes/${word(code.id)}`, body);
     expect(json.imageUrl).toBe(code.imageUrl);
     const after = await bytesOf(`/i/${word(code.id)}.png`);
     expect(after.body.equals(before.body)).toBe(true);
@@ -96,7 +86,7 @@ describe('a code with a design', () => {
     const first = await bytesOf(`${old.pathname}${old.search}`);
     expect(first.headers['cache-control']).toBe('public, max-age=31536000, immutable');
     const body = { design: { dotStyle: 'dots' } };
-    const { json } = await client.call('PATCH', `/v1/qr-codes/${word(code.id)}`, { body });
+    const { json } = await client.patch(`/v1/qr-codes/${word(code.id)}`, body);
     expect(json.imageUrl).not.toBe(code.imageUrl);
     const now = await bytesOf(`${old.pathname}${old.search}`);
     expect(now.headers['cache-control']).toBe('public, max-age=300');
@@ -122,10 +112,10 @@ describe('a code with a design', () => {
   test('too small a size is 422 with the smallest that fits; too large is 422', async () => {
     const long = `https://example.com/${'a'.repeat(900)}`;
     const code = await make(undefined, { target: long, dynamic: false });
-    const small = await client.call('GET', `/i/${word(code.id)}.png?size=64`, { key: undefined });
+    const small = await client.get(`/i/${word(code.id)}.png?size=64`, { key: undefined });
     expect([small.status, small.json.code]).toEqual([422, 'validation_failed']);
     expect(small.faults[0]?.message).toMatch(/at least 1\d\d pixels/);
-    const points = await client.call('GET', `/i/${word(code.id)}.pdf?size=64`, { key: undefined });
+    const points = await client.get(`/i/${word(code.id)}.pdf?size=64`, { key: undefined });
     expect(points.faults[0]?.message).toMatch(/points/);
     expect((await bytesOf(`/i/${word(code.id)}.webp?size=4097`)).status).toBe(422);
   });
@@ -133,7 +123,7 @@ describe('a code with a design', () => {
 
 describe('PATCH and PUT', () => {
   const patch = async (id: unknown, design: unknown) =>
-    await client.call('PATCH', `/v1/qr-codes/${word(id)}`, { body: { design } });
+    await client.patch(`/v1/qr-codes/${word(id)}`, { design });
 
   test('merge at every depth, reset by null, and emit only what changed', async () => {
     const { id } = await make({ foreground: '#123456', margin: 2 });
@@ -159,13 +149,13 @@ describe('PATCH and PUT', () => {
 
   test('a change of the name leaves the design; PUT without one resets it', async () => {
     const { id } = await make({ margin: 2 });
-    const named = await client.call('PATCH', `/v1/qr-codes/${word(id)}`, { body: { name: 'n' } });
+    const named = await client.patch(`/v1/qr-codes/${word(id)}`, { name: 'n' });
     expect(named.json.design).toEqual({ margin: 2 });
     const body = { target, design: { margin: 3 } };
-    expect((await client.call('PUT', `/v1/qr-codes/${word(id)}`, { body })).json.design).toEqual({
+    expect((await client.put(`/v1/qr-codes/${word(id)}`, body)).json.design).toEqual({
       margin: 3,
     });
-    const reset = await client.call('PUT', `/v1/qr-codes/${word(id)}`, { body: { target } });
+    const reset = await client.put(`/v1/qr-codes/${word(id)}`, { target });
     expect(reset.json.design).toBe(null);
   });
 
@@ -176,7 +166,7 @@ describe('PATCH and PUT', () => {
     expect(refused.faults).toMatchObject([{ path: 'design.foreground', code: 'inverted' }]);
     const broken = await patch(code.id, { gradient: { to: '#000' } });
     expect([broken.status, broken.json.code]).toEqual([422, 'validation_failed']);
-    const { json } = await client.call('GET', `/v1/qr-codes/${word(code.id)}`);
+    const { json } = await client.get(`/v1/qr-codes/${word(code.id)}`);
     expect(json).toEqual(code);
     expect(await eventsOf(code.id)).toEqual([]);
   });
@@ -191,7 +181,7 @@ describe('PATCH and PUT', () => {
     ];
     const answers = await Promise.all(changes.map((design) => patch(id, design)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    const { json } = await client.call('GET', `/v1/qr-codes/${word(id)}`);
+    const { json } = await client.get(`/v1/qr-codes/${word(id)}`);
     expect(json.design).toEqual(Object.assign({}, ...changes));
   });
 });
@@ -208,16 +198,14 @@ describe('refusals of a create', () => {
     [{ logo: 'data:image/png;base64,AAAA' }, 422, 'validation_failed', 'design.logo'],
     [{ logoScale: 0.3 }, 422, 'validation_failed', 'design.logoScale'],
   ])('%o', async (design, status, code, path) => {
-    const answer = await client.call('POST', '/v1/qr-codes', { body: { target, design } });
+    const answer = await client.post('/v1/qr-codes', { target, design });
     expect([answer.status, answer.json.code]).toEqual([status, code]);
     expect(answer.faults.map((fault) => fault.path)).toEqual([path]);
   });
 
   test('a logo above 256 KB is refused, one below is taken by a body above 64 KB', async () => {
     const large = `data:image/png;base64,${'A'.repeat(350_000)}`;
-    const refused = await client.call('POST', '/v1/qr-codes', {
-      body: { target, design: { logo: large } },
-    });
+    const refused = await client.post('/v1/qr-codes', { target, design: { logo: large } });
     expect([refused.status, refused.json.code]).toEqual([422, 'validation_failed']);
     const padded = Buffer.from(`${roundLogo}<!--${'x'.repeat(150_000)}-->`).toString('base64');
     await make({ logo: `data:image/svg+xml;base64,${padded}` });
@@ -237,14 +225,14 @@ describe('logos', () => {
     const location = word(answer.headers.location);
     expect(location).toBe(`/v1/logos/${word(answer.json.id)}`);
     for (const path of [location, location.replace(':', '%3A')]) {
-      expect((await client.call('GET', path)).json).toEqual(answer.json);
+      expect((await client.get(path)).json).toEqual(answer.json);
     }
-    const same = await client.call('POST', '/v1/logos', {
-      body: { data: `data:image/svg+xml;base64,${Buffer.from(file).toString('base64')}` },
+    const same = await client.post('/v1/logos', {
+      data: `data:image/svg+xml;base64,${Buffer.from(file).toString('base64')}`,
     });
     expect(same.json.id).toBe(answer.json.id);
     await make({ logo: answer.json.id });
-    const list = await client.call('GET', '/v1/logos');
+    const list = await client.get('/v1/logos');
     expect(list.items.find(({ id }) => id === answer.json.id)).toMatchObject({ codes: 1 });
   });
 
@@ -270,12 +258,12 @@ describe('logos', () => {
       name: 'k',
       role: 'owner',
     });
-    expect((await client.call('GET', '/v1/logos', { key })).items).toEqual([]);
+    expect((await client.get('/v1/logos', { key })).items).toEqual([]);
     for (const id of [word(answer.json.id), 'logo:x', `logo:${'0'.repeat(3_000)}`]) {
-      expect((await client.call('GET', `/v1/logos/${id}`, { key })).status).toBe(404);
+      expect((await client.get(`/v1/logos/${id}`, { key })).status).toBe(404);
     }
     const body = { target, design: { logo: answer.json.id } };
-    const refused = await client.call('POST', '/v1/qr-codes', { key, body });
+    const refused = await client.post('/v1/qr-codes', body, { key });
     expect(refused.faults).toMatchObject([{ path: 'design.logo', code: 'not_found' }]);
   });
 });
@@ -283,7 +271,7 @@ describe('logos', () => {
 describe('preview', () => {
   test('draws a code, a target or a sample, and stores nothing', async () => {
     const code = await make({ dotStyle: 'dots' });
-    const before = (await client.call('GET', '/v1/logos')).items.length;
+    const before = (await client.get('/v1/logos')).items.length;
     const design = { dotStyle: 'rounded', logo: roundLogoUrl };
     const own = await post('/v1/qr-codes/preview', {
       id: code.id,
@@ -299,13 +287,12 @@ describe('preview', () => {
     expect((await scanBoth(readPng(still.body)))[1]).toBe(wifi);
     const sample = await post('/v1/qr-codes/preview', { design: { eyeColor: '#900' } });
     expect(sample.body.toString()).toMatch(/^<svg /);
-    expect((await client.call('GET', '/v1/logos')).items).toHaveLength(before);
-    expect((await client.call('GET', `/v1/qr-codes/${word(code.id)}`)).json).toEqual(code);
+    expect((await client.get('/v1/logos')).items).toHaveLength(before);
+    expect((await client.get(`/v1/qr-codes/${word(code.id)}`)).json).toEqual(code);
   });
 
   test('says why a design is refused', async () => {
-    const call = async (body: object) =>
-      await client.call('POST', '/v1/qr-codes/preview', { body });
+    const call = async (body: object) => await client.post('/v1/qr-codes/preview', body);
     const faint = await call({ design: { foreground: '#ccc' } });
     expect([faint.status, faint.json.code]).toEqual([422, 'unscannable']);
     expect((await call({ id: 'qr_00000000000000000000' })).status).toBe(404);
@@ -346,9 +333,8 @@ describe('an archive', () => {
   test('costs one request; unknown, deleted and repeated ids are 422', async () => {
     const one = await make();
     const gone = await make();
-    await client.call('DELETE', `/v1/qr-codes/${word(gone.id)}`);
-    const call = async (ids: unknown) =>
-      await client.call('POST', '/v1/qr-codes/images', { body: { ids } });
+    await client.delete(`/v1/qr-codes/${word(gone.id)}`);
+    const call = async (ids: unknown) => await client.post('/v1/qr-codes/images', { ids });
     const unknown = await call([one.id, gone.id, 'qr_00000000000000000000', 'x']);
     expect(unknown.faults.map(({ path }) => path)).toEqual(['ids.1', 'ids.2', 'ids.3']);
     for (const ids of [
@@ -360,7 +346,7 @@ describe('an archive', () => {
     }
     // To the begin of a minute: the count that is compared is that of a minute.
     clock.offsetMs += 60_000 - (clock.now() % 60_000);
-    const before = await client.call('GET', '/v1/qr-codes?limit=1');
+    const before = await client.get('/v1/qr-codes?limit=1');
     const archive = await post('/v1/qr-codes/images', { ids: [one.id] });
     const left = Number(before.headers['x-ratelimit-remaining']);
     expect(Number(archive.headers['x-ratelimit-remaining'])).toBe(left - 1);

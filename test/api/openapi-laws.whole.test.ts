@@ -5,13 +5,13 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { beforeAll, expect, test } from 'vitest';
 import { type Json, word } from '../support/client.ts';
-import { openTestClient } from '../support/test-client.ts';
+import { useTestApi } from '../support/test-client.ts';
 
-const { service: app, client } = await openTestClient();
+const { client, makeCode } = await useTestApi();
 let document: Json;
 
 beforeAll(async () => {
-  document = (await client.call('GET', '/v1/openapi.json')).json;
+  document = (await client.get('/v1/openapi.json')).json;
 });
 
 /** What a reference names, or the part itself. */
@@ -215,7 +215,8 @@ test('the service takes the example of every body', async () => {
 });
 
 /** Values right beyond the bounds of a field, and one of another kind. */
-function wrongValues({ type, maxLength, minLength, maximum, minimum, maxItems }: Json): unknown[] {
+function wrongValues(schema: Json): unknown[] {
+  const { type, maxLength, minLength, maximum, minimum, maxItems } = schema;
   const kinds = JSON.stringify(type ?? '');
   return [
     ...(maxLength === undefined ? [] : ['a'.repeat(Number(maxLength) + 1)]),
@@ -223,6 +224,8 @@ function wrongValues({ type, maxLength, minLength, maximum, minimum, maxItems }:
     ...(maximum === undefined ? [] : [Number(maximum) + 1]),
     ...(minimum === undefined ? [] : [Number(minimum) - 1]),
     ...(maxItems === undefined ? [] : [Array.from({ length: Number(maxItems) + 1 }, () => 'a')]),
+    ...(schema.enum === undefined ? [] : ['nonsense']),
+    ...(kinds.includes('integer') ? [1.5] : []),
     ...(kinds.includes('boolean') ? ['yes'] : [true]),
   ];
 }
@@ -251,21 +254,22 @@ function bodyFields(): Array<Place & { readonly schema: Json; readonly example: 
   });
 }
 
+/** Codes of the faults of a body, at a field and below it. */
+async function faultsAt(name: string, field: string, body: unknown): Promise<string[]> {
+  const [method = '', path = ''] = name.split(' ');
+  const address = `/v1${path.replace(/\{\w+\}/, 'qr_00000000000000000000')}`;
+  const { faults } = await client.call(method, address, { body });
+  return faults.flatMap((fault) => (fault.path?.startsWith(field) ? [fault.code ?? ''] : []));
+}
+
 test('the service has the bounds that the document gives', async () => {
-  await app.workspaces.workspaces.setPlan(1, 'enterprise', {
-    perMinute: 100_000,
-    perDay: undefined,
-  });
   const findings: string[] = [];
   let tried = 0;
   for (const { name, schema, example } of bodyFields()) {
-    const [method = '', path = '', field = ''] = name.split(' ');
-    const address = `/v1${path.replace(/\{\w+\}/, 'qr_00000000000000000000')}`;
+    const [, , field = ''] = name.split(' ');
     const codesOf = async (value: unknown): Promise<string[]> => {
       tried += 1;
-      const body = { ...example, [field]: value };
-      const { faults } = await client.call(method, address, { body });
-      return faults.flatMap((fault) => (fault.path?.startsWith(field) ? [fault.code ?? ''] : []));
+      return await faultsAt(name, field, { ...example, [field]: value });
     };
     for (const value of wrongValues(schema)) {
       if ((await codesOf(value)).length > 0) continue;
@@ -278,4 +282,81 @@ test('the service has the bounds that the document gives', async () => {
   }
   expect(listed(findings)).toBe('');
   expect(tried).toBeGreaterThan(100);
+});
+
+test('a field that a body needs is missed by its name, and one that it has not is refused', async () => {
+  const findings: string[] = [];
+  const bodies = new Set<string>();
+  let tried = 0;
+  for (const { name, part, example } of bodyFields()) {
+    const [method = '', path = '', field = ''] = name.split(' ');
+    if (!bodies.has(`${method} ${path}`)) {
+      bodies.add(`${method} ${path}`);
+      const unknown = await faultsAt(name, 'nothing', { ...example, nothing: 1 });
+      if (String(unknown) !== 'unknown_field') findings.push(`${method} ${path}: takes any field`);
+    }
+    const schema = resolved(part.requestBody?.content?.['application/json']?.schema ?? {});
+    if (!Object.values(schema.required ?? {}).some((one) => word(one) === field)) continue;
+    tried += 1;
+    const missed = await faultsAt(name, field, { ...example, [field]: undefined });
+    if (missed.length === 0) findings.push(`${name}: is not required`);
+  }
+  expect(listed(findings)).toBe('');
+  expect([bodies.size, tried].map((count) => count > 15)).toEqual([true, true]);
+});
+
+/** Values that a parameter of a query does not take. */
+function wrongWords({ type, format, pattern, maxLength, minLength, ...schema }: Json): string[] {
+  const { minimum = 0, maximum = 0 } = schema;
+  const ofType: Readonly<Record<string, readonly string[]>> = {
+    integer: ['x', '', '1e1', `${Number(minimum) - 1}`, `${Number(maximum) + 1}`],
+    boolean: ['1', ''],
+  };
+  const ofFormat: Readonly<Record<string, readonly string[]>> = {
+    date: ['2026-02-30', '2026-1-1', 'yesterday'],
+    'date-time': ['noon'],
+  };
+  return [
+    ...(ofType[word(type)] ?? []),
+    ...(ofFormat[word(format ?? '')] ?? []),
+    ...(pattern === undefined ? [] : ['\u0000']),
+    ...(schema.enum === undefined ? [] : ['nonsense']),
+    // A longer address is refused as such.
+    ...(Number(maxLength) < 2_000 ? ['a'.repeat(Number(maxLength) + 1)] : []),
+    ...(minLength === undefined ? [] : ['']),
+  ];
+}
+
+test('a query is refused by the name of the parameter that is wrong, or there twice', async () => {
+  const made = async (path: string, body: object): Promise<string> =>
+    word((await client.post(path, body)).json.id);
+  const webhook = { url: 'https://hooks.example/', events: ['*'] };
+  const ids: ReadonlyArray<readonly [start: string, id: string]> = [
+    ['/qr-codes', word((await makeCode()).id)],
+    [
+      '/campaigns',
+      await made('/v1/campaigns', { name: 'n', startDate: '2026-03-01', qrCodeIds: [] }),
+    ],
+    ['/webhooks', await made('/v1/webhooks', webhook)],
+  ];
+  const findings: string[] = [];
+  let tried = 0;
+  for (const { name, part } of operations()) {
+    const [method = '', path = ''] = name.split(' ');
+    const [, id = ''] = ids.find(([start]) => path.startsWith(start)) ?? [];
+    for (const parameter of Object.values(part.parameters ?? {}).map(resolved)) {
+      if (word(parameter.in) !== 'query') continue;
+      const field = word(parameter.name);
+      const values = wrongWords(resolved(parameter.schema ?? {})).map(encodeURIComponent);
+      for (const value of [...values, `1&${field}=1`]) {
+        tried += 1;
+        const address = `/v1${path.replace(/\{\w+\}/, id)}?${field}=${value}`;
+        const { status, faults } = await client.call(method, address);
+        const isNamed = faults.some((fault) => fault.path === field);
+        if (status !== 422 || !isNamed) findings.push(`${name} ?${field}=${value}: ${status}`);
+      }
+    }
+  }
+  expect(listed(findings)).toBe('');
+  expect(tried).toBeGreaterThan(500);
 });

@@ -3,11 +3,11 @@
  * calls each without a key. The document is the list, so an operation without a walk fails here. access/permissions.txt is
  * the same list on one page: a changed permission is a changed line.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { roleAtLeast, roles, type Role } from '../../src/model/workspace.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Role, roleAtLeast, roles } from '../../src/model/workspace.ts';
 import { roundLogo } from '../images/sample-designs.ts';
-import { Client, type Answer, type Json, word } from '../support/client.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { type Answer, type Json, word } from '../support/client.ts';
+import { useTestApi } from '../support/test-client.ts';
 
 /** `none`: no key, or a signature of the body. */
 type Access = Role | 'person' | 'none';
@@ -19,33 +19,22 @@ interface Operation {
   readonly access: Access;
 }
 
-let service: TestApp;
-let client: Client;
+const { service, client } = await useTestApi({
+  environment: {
+    QZ_TRUSTED_PROXIES: '127.0.0.1',
+    // Nobody listens at the endpoint's address: what is sent there fails at once.
+    QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.1/32',
+  },
+});
 let operations: Operation[];
 const target = 'https://example.com/';
 const logoData = `data:image/svg+xml;base64,${Buffer.from(roundLogo).toString('base64')}`;
 
 beforeAll(async () => {
-  service = await startTestApi({
-    environment: {
-      QZ_TRUSTED_PROXIES: '127.0.0.1',
-      // Nobody listens at the endpoint's address: what is sent there fails at once.
-      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.1/32',
-    },
-  });
-  await service.workspaces.workspaces.setPlan(1, 'enterprise', {
-    perMinute: 1_000_000,
-    perDay: undefined,
-  });
-  client = new Client(service.url, service.apiKey);
-  const document = (await client.call('GET', '/v1/openapi.json')).json;
+  const document = (await client.get('/v1/openapi.json')).json;
   operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => describeOne(path, method, operation)),
   );
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
 });
 
 function describeOne(path: string, method: string, operation: Json): Operation {
@@ -128,7 +117,7 @@ async function idFor(operation: Operation, isUsedUp = operation.method !== 'GET'
 
 async function makeOne({ path }: Operation): Promise<string> {
   const made = async (address: string, body: unknown): Promise<string> =>
-    word((await client.call('POST', address, { body })).json.id);
+    word((await client.post(address, body)).json.id);
   if (path.startsWith('/qr-codes')) return await made('/v1/qr-codes', { target });
   if (path.startsWith('/logos')) return await made('/v1/logos', bodies.createLogo);
   if (path.startsWith('/campaigns')) return await made('/v1/campaigns', bodies.createCampaign);
@@ -214,5 +203,5 @@ test('another workspace’s ids are as unknown ones, and change nothing', async 
     expect([operation.id, other.status]).toEqual([operation.id, 404]);
     expect(strip(other)).toEqual(strip(missing));
   }
-  expect((await client.call('GET', '/v1/qr-codes', { key })).items).toEqual([]);
+  expect((await client.get('/v1/qr-codes', { key })).items).toEqual([]);
 });

@@ -1,7 +1,18 @@
-/** Signing in, sessions and their cookie, CSRF, throttling, passwords, several workspaces. */
+/** People in the dashboard: signing in, sessions and their cookie, CSRF, throttling, passwords, workspaces, their limit. */
 import { createSecretKey } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  afterAll,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { Passwords } from '../../src/workspaces/passwords.ts';
+import { SessionCookie } from '../../src/api/workspaces/cookie.ts';
+import { Failure } from '../../src/model/failure.ts';
 import { Browser } from '../support/browser.ts';
 import { Client, word } from '../support/client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
@@ -30,7 +41,7 @@ describe('signing in', () => {
       /^quietzone=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
     );
     expect(answer.json).toMatchObject({ user: { email }, workspace: { role: 'owner' } });
-    const session = await browser.call('GET', '/v1/session');
+    const session = await browser.get('/v1/session');
     expect(session.json).toEqual(answer.json);
     expect(session.headers['x-ratelimit-limit']).toBe('600');
     expect(JSON.stringify(service.logLines)).not.toContain(browser.cookie.split('=')[1]);
@@ -54,7 +65,7 @@ describe('signing in', () => {
     [{ email, password, admin: true }, 422],
   ])('refuses %j', async (body, status) => {
     const headers = { 'x-forwarded-for': '192.0.2.9' };
-    const answer = await browser.call('POST', '/v1/auth/sign-in', { body, headers });
+    const answer = await browser.post('/v1/auth/sign-in', body, { headers });
     expect(answer.status).toBe(status);
   });
 
@@ -93,7 +104,7 @@ describe('a session', () => {
     expect((await browser.call('POST', '/v1/qr-codes', { ...create, headers })).status).toBe(201);
     const key = await service.keyOf('viewer');
     expect((await browser.call('POST', '/v1/qr-codes', { ...create, key })).status).toBe(403);
-    const forged = await browser.call('GET', '/v1/session', { key: 'nonsense' });
+    const forged = await browser.get('/v1/session', { key: 'nonsense' });
     expect(forged.status).toBe(401);
   });
 
@@ -107,23 +118,23 @@ describe('a session', () => {
   });
 
   test('makes workspaces, switches, and stays within them', async () => {
-    const made = await browser.call('POST', '/v1/workspaces', { body: { name: 'Second' } });
+    const made = await browser.post('/v1/workspaces', { name: 'Second' });
     expect([made.status, made.json.plan, made.json.role]).toEqual([201, 'free', 'owner']);
-    const list = await browser.call('GET', '/v1/workspaces?limit=1');
+    const list = await browser.get('/v1/workspaces?limit=1');
     expect([list.items[0]?.id, list.json.total]).toEqual([made.json.id, 2]);
-    const rest = await browser.call('GET', `/v1/workspaces?cursor=${word(list.json.nextCursor)}`);
+    const rest = await browser.get(`/v1/workspaces?cursor=${word(list.json.nextCursor)}`);
     expect(rest.items).toHaveLength(1);
     const id = word(made.json.id);
-    const other = await browser.call('PATCH', `/v1/workspaces/${id}`, { body: { name: 'x' } });
+    const other = await browser.patch(`/v1/workspaces/${id}`, { name: 'x' });
     expect(other.status).toBe(404);
-    const switched = await browser.call('POST', `/v1/workspaces/${id}/switch`);
+    const switched = await browser.post(`/v1/workspaces/${id}/switch`);
     expect(switched.json.workspace?.id).toBe(id);
-    expect((await browser.call('GET', '/v1/billing/usage')).json.plan).toBe('free');
-    const named = await browser.call('PATCH', `/v1/workspaces/${id}`, { body: { name: 'Third' } });
+    expect((await browser.get('/v1/billing/usage')).json.plan).toBe('free');
+    const named = await browser.patch(`/v1/workspaces/${id}`, { name: 'Third' });
     expect(named.json.name).toBe('Third');
-    const back = await browser.call('POST', `/v1/workspaces/${word(rest.items[0]?.id)}/switch`);
+    const back = await browser.post(`/v1/workspaces/${word(rest.items[0]?.id)}/switch`);
     expect(back.status).toBe(200);
-    const unknown = await browser.call('POST', '/v1/workspaces/ws_00000000000000000000/switch');
+    const unknown = await browser.post('/v1/workspaces/ws_00000000000000000000/switch');
     expect(unknown.status).toBe(404);
   });
 
@@ -136,21 +147,21 @@ describe('a session', () => {
     }
     const change = async (oldPassword: string, newPassword: string): Promise<number> => {
       const body = { oldPassword, newPassword };
-      return (await one.call('POST', '/v1/auth/password', { body })).status;
+      return (await one.post('/v1/auth/password', body)).status;
     };
     expect(await change('wrong', 'second password')).toBe(401);
     expect(await change(user.password, 'short')).toBe(422);
     const weak = { oldPassword: user.password, newPassword: 'password1' };
-    const { faults } = await one.call('POST', '/v1/auth/password', { body: weak });
+    const { faults } = await one.post('/v1/auth/password', weak);
     expect(faults).toMatchObject([{ path: 'newPassword', code: 'too_weak' }]);
     expect(await change(user.password, 'second password')).toBe(200);
-    expect((await two.call('GET', '/v1/session')).status).toBe(401);
-    expect((await one.call('GET', '/v1/session')).status).toBe(200);
-    expect((await one.call('POST', '/v1/auth/sign-out')).status).toBe(200);
-    expect((await one.call('GET', '/v1/session')).status).toBe(401);
+    expect((await two.get('/v1/session')).status).toBe(401);
+    expect((await one.get('/v1/session')).status).toBe(200);
+    expect((await one.post('/v1/auth/sign-out')).status).toBe(200);
+    expect((await one.get('/v1/session')).status).toBe(401);
     expect((await two.signIn(user.email, 'second password', '192.0.2.78')).status).toBe(200);
     await service.workspaces.accounts.resetPassword(user.email, 'third password');
-    expect((await two.call('GET', '/v1/session')).status).toBe(401);
+    expect((await two.get('/v1/session')).status).toBe(401);
     await Promise.all([one.close(), two.close()]);
   });
 });
@@ -166,7 +177,7 @@ test('sign-ins beyond the queue of hashes get 503, and other requests are served
   });
   const [refused, live] = await Promise.all([
     browser.signIn('flood@example.com', 'x', '198.18.0.1'),
-    browser.call('GET', '/health/live'),
+    browser.get('/health/live'),
   ]);
   queue.isFull = false;
   expect([refused.status, refused.headers['retry-after'], live.status]).toEqual([503, '5', 200]);
@@ -180,7 +191,7 @@ test.each([
 ])('says what short links begin with: $base', async ({ base, local }) => {
   const service = await startTestApi({ environment: { QZ_SHORT_URL_BASE: base } });
   const client = new Client(service.url, service.apiKey);
-  const { json } = await client.call('GET', '/v1/session');
+  const { json } = await client.get('/v1/session');
   expect(json.shortLinks).toEqual({ base, local });
   await client.close();
 });
@@ -188,7 +199,100 @@ test.each([
 test.each([['2026-06-05'], [undefined]])('says the date of the geo data: %s', async (date) => {
   const service = await startTestApi({ answers: { geo: { date } } });
   const client = new Client(service.url, service.apiKey);
-  const { json } = await client.call('GET', '/v1/session');
+  const { json } = await client.get('/v1/session');
   expect(json['geoDate']).toBe(date ?? null);
   await client.close();
+});
+
+test('over https the cookie is Secure and bound to this host', () => {
+  const cookie = new SessionCookie('https://qr.example.com');
+  expect(cookie.begin('s')).toBe(
+    '__Host-quietzone=s; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax; Secure',
+  );
+  expect(cookie.end()).toMatch(/^__Host-quietzone=; Max-Age=0; .*Secure$/);
+});
+
+describe('the limit of people', () => {
+  const email = 'owner@localhost.localdomain';
+  const password = 'correct horse';
+  const perMinute = 600;
+
+  let app: TestApp;
+  let keys: Client;
+
+  async function openBrowser(who = { email, password }): Promise<Browser> {
+    const browser = new Browser(app);
+    onTestFinished(() => browser.close());
+    expect((await browser.signIn(who.email, who.password)).status).toBe(200);
+    return browser;
+  }
+
+  beforeEach(async () => {
+    app = await startTestApi({
+      plan: 'free',
+      environment: { QZ_TRUSTED_PROXIES: '127.0.0.1', QZ_BOOTSTRAP_PASSWORD: password },
+    });
+    keys = new Client(app.url, app.apiKey);
+    onTestFinished(() => keys.close());
+  });
+
+  test('the dashboard goes on when the keys of a Free workspace have used up its plan', async () => {
+    const browser = await openBrowser();
+    for (let at = 0; at < 20; at += 1) await keys.get('/v1/session');
+    expect((await keys.get('/v1/session')).status).toBe(429);
+    for (let at = 1; at <= 40; at += 1) {
+      const { status, headers } = await browser.get('/v1/qr-codes');
+      expect([status, headers['x-ratelimit-limit']]).toEqual([200, String(perMinute)]);
+      expect(headers['x-ratelimit-remaining']).toBe(String(perMinute - at));
+    }
+    const usage = await browser.get('/v1/billing/usage');
+    expect(usage.json).toMatchObject({ minute: { used: 20 }, day: { used: 20 } });
+  });
+
+  test('a person has 600 requests a minute over all sessions, refused ones too, and no more', async () => {
+    const [one, other] = [await openBrowser(), await openBrowser()];
+    const { users } = app.workspaces;
+    const jane = { email: 'jane@example.com', password };
+    await users.create(app.actor.workspaceNo, 'viewer', { ...jane, name: 'Jane' });
+    const unproven = { headers: { 'x-csrf-token': 'x' }, body: { target: 'https://example.com/' } };
+    expect((await one.call('POST', '/v1/qr-codes', unproven)).status).toBe(403);
+    expect((await one.get('/v1/nonsense')).status).toBe(404);
+    for (let at = 2; at < perMinute; at += 1) {
+      const { status } = await (at % 2 === 0 ? one : other).get('/v1/session');
+      if (status !== 200) throw new Error(`Request ${at} was answered ${status}`);
+    }
+    const refused = await other.get('/v1/session');
+    expect([refused.status, refused.json.code]).toEqual([429, 'rate_limited']);
+    const resetMs = Number(refused.headers['x-ratelimit-reset']) * 1_000;
+    const waitSeconds = Number(refused.headers['retry-after']);
+    expect(waitSeconds).toBe(Math.ceil((resetMs - app.clock.now()) / 1_000));
+    expect((await one.get('/v1/session')).status).toBe(429);
+    expect((await (await openBrowser(jane)).get('/v1/session')).status).toBe(200);
+    app.clock.move(waitSeconds * 1_000);
+    const next = await one.get('/v1/session');
+    expect(next.headers['x-ratelimit-remaining']).toBe(String(perMinute - 1));
+  });
+
+  test('a cookie beside a key lends the key nothing', async () => {
+    const browser = await openBrowser();
+    const headers = { authorization: `Bearer ${app.apiKey}` };
+    for (let at = 19; at >= 0; at -= 1) {
+      const answer = await browser.get('/v1/session', { headers });
+      expect(answer.headers['x-ratelimit-remaining']).toBe(String(at));
+    }
+    expect((await browser.get('/v1/session', { headers })).status).toBe(429);
+  });
+
+  test('a request with a damaged session counts for its address, as its answer says', async () => {
+    const browser = await openBrowser();
+    vi.spyOn(app.workspaces.sessions, 'find').mockImplementation(() => {
+      throw new Failure('data_damaged', 'A stored record is damaged');
+    });
+    // The sign-in is the first of 20.
+    for (const remaining of ['18', '17']) {
+      const { status, headers } = await browser.get('/v1/session');
+      expect([status, headers['x-ratelimit-limit']]).toEqual([503, '20']);
+      expect(headers['x-ratelimit-remaining']).toBe(remaining);
+    }
+  });
 });

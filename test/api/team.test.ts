@@ -6,11 +6,11 @@ import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { startTestApi } from '../support/test-app.ts';
 import { startMailServer } from '../support/fakes/mail-server.ts';
 import { soon } from '../support/soon.ts';
-import { openTestClient } from '../support/test-client.ts';
+import { useTestApi } from '../support/test-client.ts';
 
 const clock = new OffsetClock();
 const password = 'a good password';
-const { service, client } = await openTestClient({
+const { service, client } = await useTestApi({
   clock,
   environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' },
 });
@@ -19,14 +19,14 @@ let strangers = 0;
 async function accept(body: unknown, more: Record<string, string> = {}): Promise<Answer> {
   strangers += 1;
   const headers = { 'x-forwarded-for': `203.0.113.${strangers}`, ...more };
-  return await client.call('POST', '/v1/team/invites/accept', { key: undefined, headers, body });
+  return await client.post('/v1/team/invites/accept', body, { key: undefined, headers });
 }
 
 const invite = async (email: string, role = 'editor', key = service.apiKey): Promise<Answer> =>
-  await client.call('POST', '/v1/team/invites', { key, body: { email, role } });
+  await client.post('/v1/team/invites', { email, role }, { key });
 
 const eventsOf = async (kind: string): Promise<unknown[]> => {
-  const { items } = await client.call('GET', '/v1/events?limit=100');
+  const { items } = await client.get('/v1/events?limit=100');
   return items.filter(({ event }) => word(event) === kind).map(({ data }) => data);
 };
 
@@ -41,7 +41,7 @@ describe('an invite', () => {
       role: 'editor',
       status: 'pending',
     });
-    const list = await client.call('GET', '/v1/team/invites');
+    const list = await client.get('/v1/team/invites');
     expect(list.items).toEqual([shown]);
     const body = { token, name: 'Jane', password };
     expect((await accept({ token })).faults.map(({ path }) => path)).toEqual(['name', 'password']);
@@ -74,7 +74,7 @@ describe('an invite', () => {
   test('under one Idempotency-Key is one invite and one member', async () => {
     const headers = { 'idempotency-key': 'invite-1' };
     const body = { email: 'idem@example.com', role: 'viewer' };
-    const send = async () => await client.call('POST', '/v1/team/invites', { body, headers });
+    const send = async () => await client.post('/v1/team/invites', body, { headers });
     const [one, two] = await Promise.all([send(), send()]);
     expect(one.json).toEqual(two.json);
     const given = { token: one.json.token, name: 'I', password };
@@ -88,7 +88,7 @@ describe('an invite', () => {
   test('shows by its token who invites whom, and where, until it is over', async () => {
     const preview = async (token: unknown): Promise<Answer> => {
       const path = '/v1/team/invites/preview';
-      return await client.call('POST', path, { key: undefined, body: { token } });
+      return await client.post(path, { token }, { key: undefined });
     };
     const { token, id } = (await invite('shown@example.com', 'viewer')).json;
     const shown = {
@@ -102,7 +102,7 @@ describe('an invite', () => {
     clock.offsetMs = 7 * 86_400_000;
     expect((await preview(token)).json.code).toBe('gone');
     clock.offsetMs = 0;
-    await client.call('DELETE', `/v1/team/invites/${word(id)}`);
+    await client.delete(`/v1/team/invites/${word(id)}`);
     const answers = [await preview(token), await preview('A'.repeat(43))];
     expect(answers.map(({ json }) => json.code)).toEqual(['not_found', 'not_found']);
     const used = (await invite('used@example.com')).json.token;
@@ -121,10 +121,10 @@ describe('an invite', () => {
     await users.create(second.no, 'viewer', { email: 's@example.com', name: 'S', password });
     await stranger.signIn('s@example.com', password);
     const path = '/v1/team/invites/accept';
-    expect((await stranger.call('POST', path, { body: { token } })).status).toBe(403);
+    expect((await stranger.post(path, { token })).status).toBe(403);
     const own = new Browser(service);
     await own.signIn(user.email, password);
-    const joined = await own.call('POST', path, { body: { token } });
+    const joined = await own.post(path, { token });
     expect(joined.json).toMatchObject({ userId: known.id, role: 'editor' });
     await Promise.all([stranger.close(), own.close()]);
   });
@@ -132,8 +132,8 @@ describe('an invite', () => {
   test('ends by withdrawal and after 7 days; expired and forged tokens say so', async () => {
     const gone = (await invite('gone@example.com')).json;
     const path = `/v1/team/invites/${word(gone.id)}`;
-    expect((await client.call('DELETE', path)).json).toEqual({ deleted: true, id: gone.id });
-    expect((await client.call('DELETE', path)).status).toBe(404);
+    expect((await client.delete(path)).json).toEqual({ deleted: true, id: gone.id });
+    expect((await client.delete(path)).status).toBe(404);
     const body = { name: 'G', password };
     expect((await accept({ ...body, token: gone.token })).status).toBe(404);
     expect((await accept({ ...body, token: 'A'.repeat(43) })).status).toBe(404);
@@ -152,7 +152,7 @@ describe('an invite', () => {
     ['an unknown role', { email: 'a@b.example', role: 'root' }],
     ['an extra field', { email: 'a@b.example', role: 'viewer', plan: 'pro' }],
   ])('with %s is 422', async (_name, body) => {
-    expect((await client.call('POST', '/v1/team/invites', { body })).status).toBe(422);
+    expect((await client.post('/v1/team/invites', body)).status).toBe(422);
   });
 
   test('is one of 200 a day of its workspace, whatever was withdrawn', async () => {
@@ -185,14 +185,14 @@ describe('an invite', () => {
 
 describe('members', () => {
   const change = async (id: string, role: string, key = service.apiKey): Promise<number> =>
-    (await client.call('PATCH', `/v1/team/members/${id}`, { key, body: { role } })).status;
+    (await client.patch(`/v1/team/members/${id}`, { role }, { key })).status;
 
   test('the last owner stays, also when two owners go at once', async () => {
     const { users } = service.workspaces;
     const first = users.firstOwner(1)?.id ?? '';
     expect(await change(first, 'admin')).toBe(409);
     const path = `/v1/team/members/${first}`;
-    expect((await client.call('DELETE', path)).status).toBe(409);
+    expect((await client.delete(path)).status).toBe(409);
     const other = await users.create(1, 'owner', { email: 'o2@example.com', name: 'O' });
     const wanted = { workspaceNo: 1, userId: other.id, name: 'k', role: 'owner' } as const;
     const { token } = await service.workspaces.keys.create(wanted);
@@ -232,9 +232,9 @@ describe('members', () => {
       tokens[granted] = (await invite(`${name}-${granted}@example.com`, granted, key)).json.token;
     }
     const others = await invite(`${name}-others@example.com`, 'owner');
-    if (role === undefined) await client.call('DELETE', `/v1/team/members/${id}`);
+    if (role === undefined) await client.delete(`/v1/team/members/${id}`);
     else await change(id, role);
-    const { items } = await client.call('GET', '/v1/team/invites?limit=100');
+    const { items } = await client.get('/v1/team/invites?limit=100');
     const sent = items.filter(({ invitedBy }) => word(invitedBy) === id);
     expect(sent.map((one) => word(one.role)).toSorted()).toEqual(kept);
     for (const [granted, token] of Object.entries(tokens)) {
@@ -256,12 +256,12 @@ describe('members', () => {
     const { token: key } = await service.workspaces.keys.create(wanted);
     const browser = new Browser(service);
     await browser.signIn(user.email, password);
-    expect((await client.call('GET', '/v1/qr-codes', { key })).status).toBe(200);
+    expect((await client.get('/v1/qr-codes', { key })).status).toBe(200);
     const path = `/v1/team/members/${id}`;
-    expect((await client.call('DELETE', path)).json).toEqual({ deleted: true, id });
-    expect((await client.call('DELETE', path)).status).toBe(404);
-    expect((await client.call('GET', '/v1/qr-codes', { key })).status).toBe(401);
-    expect((await browser.call('GET', '/v1/qr-codes')).status).toBe(401);
+    expect((await client.delete(path)).json).toEqual({ deleted: true, id });
+    expect((await client.delete(path)).status).toBe(404);
+    expect((await client.get('/v1/qr-codes', { key })).status).toBe(401);
+    expect((await browser.get('/v1/qr-codes')).status).toBe(401);
     await browser.close();
   });
 });
@@ -272,14 +272,14 @@ describe('mail', () => {
     const mailing = await startTestApi({ environment: mailServer.environment });
     const caller = new Client(mailing.url, mailing.apiKey);
     const body = { email: 'zoë@example.com', role: 'viewer' };
-    const made = await caller.call('POST', '/v1/team/invites', { body });
+    const made = await caller.post('/v1/team/invites', body);
     expect(made.json.token).toBeUndefined();
     const { to, source } = await mailServer.next();
     expect(to).toEqual(['zoë@example.com']);
     expect(source).toMatch(/text\/plain[^]*text\/html/);
     const token = /token=(?:3D)?([\w-]{43})/.exec(source.replace(/=\r\n/g, ''))?.[1];
     const accepted = { token, name: 'Zoë', password };
-    const joined = await caller.call('POST', '/v1/team/invites/accept', { body: accepted });
+    const joined = await caller.post('/v1/team/invites/accept', accepted);
     expect(joined.status).toBe(200);
     await caller.close();
     await mailing.close();
@@ -294,7 +294,7 @@ describe('mail', () => {
     await workspaces.change(1, { name: 'https://10.0.0.1/x' });
     const caller = new Client(mailing.url, mailing.apiKey);
     const body = { email: 'zoe@example.com', role: 'viewer' };
-    expect((await caller.call('POST', '/v1/team/invites', { body })).status).toBe(201);
+    expect((await caller.post('/v1/team/invites', body)).status).toBe(201);
     const { source } = await mailServer.next();
     expect(source).toContain('Subject: A member invites you to a workspace');
     expect(source).not.toMatch(/evil|10\.0\.0\.1/);
@@ -309,7 +309,7 @@ describe('mail', () => {
     const mailing = await startTestApi({ environment });
     const caller = new Client(mailing.url, mailing.apiKey);
     const body = { email: 'zoe@example.com', role: 'viewer' };
-    expect((await caller.call('POST', '/v1/team/invites', { body })).status).toBe(201);
+    expect((await caller.post('/v1/team/invites', body)).status).toBe(201);
     await expect.poll(() => mailing.logLines.join(''), soon).toContain('"code":"ETLS"');
     await caller.close();
     await mailing.close();
@@ -322,7 +322,7 @@ describe('mail', () => {
     const mailing = await startTestApi({ environment: mailServer.environment });
     const caller = new Client(mailing.url, mailing.apiKey);
     const body = { email: 'lost@example.com', role: 'viewer' };
-    const send = async () => await caller.call('POST', '/v1/team/invites', { body });
+    const send = async () => await caller.post('/v1/team/invites', body);
     expect((await send()).status).toBe(201);
     await expect.poll(() => mailing.logLines.join('').includes('given up'), soon).toBe(true);
     await expect.poll(async () => (await send()).json.token, soon).toMatch(/^[\w-]{43}$/);

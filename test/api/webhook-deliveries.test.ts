@@ -1,6 +1,6 @@
 /** Deliveries and dead letters through HTTP: events of real changes, a real receiver, retries in milliseconds. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Client, type Answer, type Json, word } from '../support/client.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type Answer, type Json, word } from '../support/client.ts';
 import {
   healthy,
   openReceiver,
@@ -8,57 +8,41 @@ import {
   type Receiver,
 } from '../support/fakes/receiver.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { useTestApi } from '../support/test-client.ts';
 
 const broken = { kind: 'answer', status: 500, body: 'broken' } as const;
 const waitMsMax = 30_000;
 
-let service: TestApp;
-let client: Client;
+const { client } = await useTestApi({
+  clock: new OffsetClock(),
+  environment: {
+    QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+    QZ_WEBHOOKS_RETRY_DELAYS_MS: '1,1',
+    // A receiver that hangs holds its attempts for longer than any test takes.
+    QZ_WEBHOOKS_ATTEMPT_TIMEOUT_MS: '60000',
+  },
+});
 let receiver: Receiver;
 
-beforeAll(async () => {
-  service = await startTestApi({
-    clock: new OffsetClock(),
-    environment: {
-      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
-      QZ_WEBHOOKS_RETRY_DELAYS_MS: '1,1',
-      // A receiver that hangs holds its attempts for longer than any test takes.
-      QZ_WEBHOOKS_ATTEMPT_TIMEOUT_MS: '60000',
-    },
-  });
-  await service.workspaces.workspaces.setPlan(1, 'enterprise', {
-    perMinute: 100_000,
-    perDay: undefined,
-  });
-  client = new Client(service.url, service.apiKey);
-});
 beforeEach(async () => {
   receiver = await openReceiver();
   return async () => {
-    for (const { id } of (await client.call('GET', '/v1/webhooks')).items) {
-      await client.call('DELETE', `/v1/webhooks/${word(id)}`);
+    for (const { id } of (await client.get('/v1/webhooks')).items) {
+      await client.delete(`/v1/webhooks/${word(id)}`);
     }
     await receiver.close();
   };
 });
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
 
 const endpoint = async (more: object = {}): Promise<Json> =>
-  (
-    await client.call('POST', '/v1/webhooks', {
-      body: { url: receiver.url(), events: ['qr.created'], ...more },
-    })
-  ).json;
+  (await client.post('/v1/webhooks', { url: receiver.url(), events: ['qr.created'], ...more }))
+    .json;
 
 /** A change whose event the endpoint listens to. */
 const happen = async (): Promise<Json> =>
-  (await client.call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/' } })).json;
+  (await client.post('/v1/qr-codes', { target: 'https://example.com/' })).json;
 
-const get = async (path: string): Promise<Json> => (await client.call('GET', `/v1${path}`)).json;
+const get = async (path: string): Promise<Json> => (await client.get(`/v1${path}`)).json;
 const post = async (path: string, body?: object, key?: string): Promise<Answer> =>
   await client.call('POST', `/v1${path}`, {
     ...(body === undefined ? {} : { body }),
@@ -69,7 +53,7 @@ const post = async (path: string, body?: object, key?: string): Promise<Answer> 
 async function eventually(path: string, isWanted: (answer: Answer) => boolean): Promise<Answer> {
   const deadline = Date.now() + waitMsMax;
   for (;;) {
-    const answer = await client.call('GET', `/v1${path}`);
+    const answer = await client.get(`/v1${path}`);
     if (isWanted(answer)) return answer;
     if (Date.now() > deadline) throw new Error(`Cannot wait longer: ${path} says ${answer.text}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -94,7 +78,7 @@ describe('deliveries', () => {
     const code = await happen();
     const [request] = await receiver.arrived(1);
     const [item] = await listed(deliveriesOf(made, '?state=delivered'), 1);
-    const [event] = (await client.call('GET', '/v1/events?type=qr.created&limit=1')).items;
+    const [event] = (await client.get('/v1/events?type=qr.created&limit=1')).items;
     expect(JSON.parse(String(request?.body))).toEqual(event);
     expect(event?.data).toMatchObject({ id: code.id });
     expect(item).toMatchObject({
@@ -149,7 +133,7 @@ describe('deliveries', () => {
     expect(other?.body).toEqual(one?.body);
     expect(other?.headers['webhook-id']).toBe(one?.headers['webhook-id']);
     await listed(deliveriesOf(made, '?state=delivered'), 2);
-    await client.call('PATCH', `/v1/webhooks/${word(made.id)}`, { body: { status: 'disabled' } });
+    await client.patch(`/v1/webhooks/${word(made.id)}`, { status: 'disabled' });
     expect((await post(path)).status).toBe(409);
   });
 
@@ -160,14 +144,14 @@ describe('deliveries', () => {
     // 16 are with the receiver, the others wait.
     await receiver.arrived(16);
     const waiting = await listed(deliveriesOf(made, '?state=pending'), 20);
-    await client.call('DELETE', `/v1/webhooks/${word(made.id)}`);
+    await client.delete(`/v1/webhooks/${word(made.id)}`);
     const inFlight = receiver.requests.map(({ headers }) => String(headers['x-service-delivery']));
     const others = waiting.map(({ id }) => word(id)).filter((id) => !inFlight.includes(id));
     expect(others).toHaveLength(4);
     for (const id of others) {
-      expect((await client.call('GET', `/v1/webhooks/deliveries/${id}`)).status).toBe(404);
+      expect((await client.get(`/v1/webhooks/deliveries/${id}`)).status).toBe(404);
     }
-    expect((await client.call('GET', `/v1${deliveriesOf(made)}`)).status).toBe(404);
+    expect((await client.get(`/v1${deliveriesOf(made)}`)).status).toBe(404);
     expect(receiver.requests).toHaveLength(16);
     await receiver.close();
     const path = `/webhooks/deliveries/${inFlight[0]}`;
@@ -252,7 +236,7 @@ describe('dead letters', () => {
     const many = await post('/webhooks/dead-letters/replay', range);
     expect([one.status, many.status, many.json.detail]).toEqual([409, 409, one.json.detail]);
     receiver.behave(healthy);
-    await client.call('PATCH', `/v1${path}`, { body: { status: 'enabled' } });
+    await client.patch(`/v1${path}`, { status: 'enabled' });
     expect((await post(replay)).status).toBe(202);
     await listed(deliveriesOf(made, '?state=delivered'), 1);
   });
@@ -260,12 +244,12 @@ describe('dead letters', () => {
 
 test('fixed words of a path win over ids', async () => {
   const unknown = 'dlv_00000000000000000000';
-  const one = await client.call('GET', `/v1/webhooks/deliveries/${unknown}`);
+  const one = await client.get(`/v1/webhooks/deliveries/${unknown}`);
   expect([one.status, one.json.detail]).toEqual([404, 'There is no delivery with this id']);
-  expect((await client.call('GET', '/v1/webhooks/dead-letters')).status).toBe(200);
-  const other = await client.call('DELETE', '/v1/webhooks/dead-letters');
+  expect((await client.get('/v1/webhooks/dead-letters')).status).toBe(200);
+  const other = await client.delete('/v1/webhooks/dead-letters');
   expect([other.status, other.headers.allow]).toEqual([405, 'GET, HEAD']);
-  expect((await client.call('GET', '/v1/webhooks/deliveries')).status).toBe(404);
+  expect((await client.get('/v1/webhooks/deliveries')).status).toBe(404);
   for (const more of ['deliveries', 'test', 'rotate-secret']) {
     const method = more === 'deliveries' ? 'GET' : 'POST';
     const body = more === 'test' ? { body: { event: 'qr.created' } } : {};
@@ -288,14 +272,14 @@ describe('bad input', () => {
     ['/webhooks/dead-letters?endpointId=x', 'endpointId'],
     ['/webhooks/dead-letters?endpointId=dlv_00000000000000000000', 'endpointId'],
   ])('GET %s', async (path, fault) => {
-    const answer = await client.call('GET', `/v1${path}`);
+    const answer = await client.get(`/v1${path}`);
     expect([answer.status, answer.faults[0]?.path]).toEqual([422, fault]);
   });
 
   test('of an endpoint’s list', async () => {
     const made = await endpoint();
     for (const query of ['state=gone', 'cursor=%20', 'cursor=NaN', 'cursor=1.2', 'page=0']) {
-      const answer = await client.call('GET', `/v1${deliveriesOf(made, `?${query}`)}`);
+      const answer = await client.get(`/v1${deliveriesOf(made, `?${query}`)}`);
       expect([query, answer.status]).toEqual([query, 422]);
     }
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventKinds } from '../../src/model/event.ts';
 import { endpointsMax } from '../../src/webhooks/endpoints/endpoints.ts';
-import { Client, type Answer, type Json, word } from '../support/client.ts';
+import { type Answer, type Json, word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import {
   healthy,
@@ -13,37 +13,29 @@ import {
   type ReceivedRequest,
   type Receiver,
 } from '../support/fakes/receiver.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { useTestApi } from '../support/test-client.ts';
 
 const clock = new OffsetClock();
-let service: TestApp;
-let client: Client;
+const { service, client } = await useTestApi({
+  clock,
+  environment: { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' },
+});
 let receiver: Receiver;
 
 beforeAll(async () => {
-  service = await startTestApi({
-    clock,
-    environment: { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' },
-  });
-  await service.workspaces.workspaces.setPlan(1, 'enterprise', {
-    perMinute: 100_000,
-    perDay: undefined,
-  });
-  client = new Client(service.url, service.apiKey);
   receiver = await openReceiver();
 });
 beforeEach(() => receiver.behave(healthy));
 afterAll(async () => {
-  await client.close();
-  await service.close();
   await receiver.close();
 });
 
 const create = async (more: object = {}, headers: Record<string, string> = {}): Promise<Answer> =>
-  await client.call('POST', '/v1/webhooks', {
-    body: { url: receiver.url(), events: ['member.joined'], ...more },
-    headers,
-  });
+  await client.post(
+    '/v1/webhooks',
+    { url: receiver.url(), events: ['member.joined'], ...more },
+    { headers },
+  );
 const pathOf = ({ json }: Answer, more = ''): string => `/v1/webhooks/${word(json.id)}${more}`;
 
 describe('an endpoint', () => {
@@ -62,12 +54,12 @@ describe('an endpoint', () => {
       disabledReason: null,
       olderSecretsEndAt: null,
     });
-    const one = await client.call('GET', pathOf(made));
+    const one = await client.get(pathOf(made));
     expect(one.json).toMatchObject({
       id: made.json.id,
       health: { state: 'unused', consecutiveFailures: 0, lastSuccessAt: null, waiting: 0 },
     });
-    const list = await client.call('GET', '/v1/webhooks?limit=1');
+    const list = await client.get('/v1/webhooks?limit=1');
     expect(list.json).toMatchObject({ page: 1, limit: 1 });
     expect(list.items).toEqual([one.json]);
     for (const text of [one.text, list.text, service.logLines.join('\n')]) {
@@ -81,14 +73,14 @@ describe('an endpoint', () => {
   test('changes by merge patch, stops, starts again, and is gone when deleted', async () => {
     const made = await create({ description: 'x' });
     const patch = async (body: object): Promise<Json> =>
-      (await client.call('PATCH', pathOf(made), { body })).json;
+      (await client.patch(pathOf(made), body)).json;
     const changed = await patch({ events: ['*'], maxBatch: 1, description: null });
     expect(changed).toMatchObject({ events: ['*'], maxBatch: 1, description: null });
     expect(changed.url).toBe(made.json.url);
     const off = await patch({ status: 'disabled' });
     expect(off).toMatchObject({ status: 'disabled', disabledReason: 'by_hand' });
     expect(off.disabledAt).toMatch(/Z$/);
-    expect((await client.call('GET', pathOf(made))).json).toMatchObject({
+    expect((await client.get(pathOf(made))).json).toMatchObject({
       health: { state: 'disabled' },
     });
     expect(await patch({ status: 'enabled' })).toMatchObject({
@@ -96,18 +88,18 @@ describe('an endpoint', () => {
       disabledAt: null,
     });
     expect(await patch({})).toMatchObject({ events: ['*'], status: 'enabled' });
-    const deleted = await client.call('DELETE', pathOf(made));
+    const deleted = await client.delete(pathOf(made));
     expect(deleted.json).toEqual({ deleted: true, id: made.json.id });
     for (const method of ['GET', 'DELETE']) {
       expect((await client.call(method, pathOf(made))).status).toBe(404);
     }
-    expect((await client.call('PATCH', pathOf(made), { body: {} })).status).toBe(404);
+    expect((await client.patch(pathOf(made), {})).status).toBe(404);
   });
 });
 
 describe('bad input', () => {
   const faultsOf = async (body: unknown): Promise<unknown> => {
-    const { status, faults } = await client.call('POST', '/v1/webhooks', { body });
+    const { status, faults } = await client.post('/v1/webhooks', body);
     return [status, ...faults.map(({ path, code }) => `${path} ${code}`).sort()];
   };
   const events = ['qr.created'];
@@ -139,9 +131,9 @@ describe('bad input', () => {
   ])('address %j', async (url, fault) => {
     expect(await faultsOf({ url, events })).toEqual([422, fault]);
     const made = await create();
-    const changed = await client.call('PATCH', pathOf(made), { body: { url } });
+    const changed = await client.patch(pathOf(made), { url });
     expect([changed.status, changed.faults[0]?.path]).toEqual([422, 'url']);
-    await client.call('DELETE', pathOf(made));
+    await client.delete(pathOf(made));
   });
 
   test.each([
@@ -158,9 +150,9 @@ describe('bad input', () => {
     ['/test', { event: '*' }, 'event'],
   ])('%s %j', async (more, body, path) => {
     const made = await create();
-    const { status, faults } = await client.call('POST', pathOf(made, more), { body });
+    const { status, faults } = await client.post(pathOf(made, more), body);
     expect([status, faults[0]?.path]).toEqual([422, path]);
-    await client.call('DELETE', pathOf(made));
+    await client.delete(pathOf(made));
   });
 });
 
@@ -182,7 +174,7 @@ function signers({ headers, body }: ReceivedRequest, secrets: readonly string[])
 }
 
 const sample = async (made: Answer, event = 'qr.created'): Promise<Answer> =>
-  await client.call('POST', pathOf(made, '/test'), { body: { event } });
+  await client.post(pathOf(made, '/test'), { event });
 const newest = (): ReceivedRequest => {
   const request = receiver.requests.at(-1);
   if (request === undefined) throw new Error('Cannot look at a request: none has come');
@@ -192,9 +184,7 @@ const newest = (): ReceivedRequest => {
 describe('rotation', () => {
   test('both secrets sign for the overlap, then the new one alone', async () => {
     const made = await create();
-    const rotated = await client.call('POST', pathOf(made, '/rotate-secret'), {
-      body: { overlapSeconds: 3_600 },
-    });
+    const rotated = await client.post(pathOf(made, '/rotate-secret'), { overlapSeconds: 3_600 });
     expect([rotated.status, rotated.json.id]).toEqual([200, made.json.id]);
     expect(rotated.json.olderSecretsEndAt).toMatch(/Z$/);
     const [old, fresh] = [word(made.json.secret), word(rotated.json.secret)];
@@ -203,7 +193,7 @@ describe('rotation', () => {
     clock.offsetMs = 3_600_000;
     await sample(made);
     expect(signers(newest(), [old, fresh])).toEqual([fresh]);
-    expect((await client.call('GET', pathOf(made))).json.olderSecretsEndAt).toBeNull();
+    expect((await client.get(pathOf(made))).json.olderSecretsEndAt).toBeNull();
     clock.offsetMs = 0;
   });
 
@@ -241,13 +231,10 @@ describe('a sample', () => {
       expect([headers['x-service-event'], headers['x-service-attempt']]).toEqual([kind, '1']);
       expect(signers(newest(), [word(made.json.secret)])).toHaveLength(1);
       expect(headers['x-service-delivery']).toBe(answer.json.deliveryId);
-      const logged = await client.call(
-        'GET',
-        `/v1/webhooks/deliveries/${word(answer.json.deliveryId)}`,
-      );
+      const logged = await client.get(`/v1/webhooks/deliveries/${word(answer.json.deliveryId)}`);
       expect(logged.json).toMatchObject({ state: 'delivered', eventIds: [envelope.id] });
       expect(logged.json.body).toBe(String(body));
-      await client.call('DELETE', pathOf(made));
+      await client.delete(pathOf(made));
     },
   );
 
@@ -260,9 +247,9 @@ describe('a sample', () => {
       delivered: false,
       attempt: { status: 500, failure: 'status', answer: 'no\u0000 luck' },
     });
-    const { json } = await client.call('GET', pathOf(made));
+    const { json } = await client.get(pathOf(made));
     expect(json.health).toMatchObject({ waiting: 0 });
-    await client.call('PATCH', pathOf(made), { body: { status: 'disabled' } });
+    await client.patch(pathOf(made), { status: 'disabled' });
     receiver.behave(healthy);
     expect((await sample(made)).json.delivered).toBe(true);
   });
@@ -274,8 +261,8 @@ test('no secret is in the log', () => {
 });
 
 test('a workspace has at most fifty', async () => {
-  for (const { id } of (await client.call('GET', '/v1/webhooks?limit=100')).items) {
-    await client.call('DELETE', `/v1/webhooks/${word(id)}`);
+  for (const { id } of (await client.get('/v1/webhooks?limit=100')).items) {
+    await client.delete(`/v1/webhooks/${word(id)}`);
   }
   const answers = await Promise.all(
     Array.from({ length: endpointsMax + 1 }, async () => await create()),
@@ -283,10 +270,7 @@ test('a workspace has at most fifty', async () => {
   const refused = answers.filter(({ status }) => status === 409);
   expect([answers.filter(({ status }) => status === 201).length, refused.length]).toEqual([50, 1]);
   expect(refused[0]?.json.detail).toContain('50');
-  const page = await client.call('GET', '/v1/webhooks?limit=30');
-  const rest = await client.call(
-    'GET',
-    `/v1/webhooks?limit=30&cursor=${word(page.json.nextCursor)}`,
-  );
+  const page = await client.get('/v1/webhooks?limit=30');
+  const rest = await client.get(`/v1/webhooks?limit=30&cursor=${word(page.json.nextCursor)}`);
   expect([page.json.total, page.items.length, rest.items.length]).toEqual([50, 30, 20]);
 });

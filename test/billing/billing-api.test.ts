@@ -1,7 +1,7 @@
 /** Billing from outside: addresses, shapes, roles, bad input, Stripe's webhook. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Client, type Answer, type CallOptions, word } from '../support/client.ts';
+import { type Answer, type CallOptions, Client, word } from '../support/client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 import { openFakeStripe, secretKey, type SignedEvent, webhookSecret } from './fake-stripe.ts';
 
@@ -42,7 +42,7 @@ const checkout = (plan = 'pro', interval = 'month', options: CallOptions = {}) =
 
 async function kinds(): Promise<string[]> {
   const root = new Client(service.url, service.apiKey);
-  const { items } = await root.call('GET', '/v1/events');
+  const { items } = await root.get('/v1/events');
   await root.close();
   return items.map(({ event }) => word(event).replace('subscription.', '')).toReversed();
 }
@@ -50,7 +50,7 @@ async function kinds(): Promise<string[]> {
 describe('the whole way', () => {
   it('answers as written, and the document says so', async () => {
     const root = new Client(service.url, service.apiKey);
-    const document = (await root.call('GET', '/v1/openapi.json')).json;
+    const document = (await root.get('/v1/openapi.json')).json;
     await root.close();
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     ajv.addSchema(document, 'openapi');

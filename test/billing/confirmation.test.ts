@@ -88,7 +88,7 @@ describe('where the operator confirms', () => {
       openCheckout: { id: made.json.id, plan: 'pro', amount: 29, confirmedBy: 'operator' },
     });
     const viewer = await app.keyOf('viewer');
-    const seen = await client.call('GET', '/subscription', { key: viewer });
+    const seen = await client.get('/subscription', { key: viewer });
     expect(seen.json).toEqual({ plan: 'free', status: 'none' });
     expect(app.billing.pending().map(({ id }) => id)).toEqual([made.json.id]);
     await confirmAsOperator(made);

@@ -38,7 +38,7 @@ interface Member {
 }
 
 const ask = async ({ browser }: Member, frequency: string): Promise<Answer> =>
-  await browser.call('PUT', '/v1/profile/digest', { body: { frequency } });
+  await browser.put('/v1/profile/digest', { frequency });
 
 /** Not started: a test calls `tick`. @param send in place of the mail server */
 function schedulerOf(app: TestApp, send?: (to: string) => Promise<boolean>): DigestScheduler {
@@ -69,7 +69,7 @@ test('a member asks for it, and gets the week when it is over', async () => {
   const server = await startMail();
   const app = await startWithMail(server);
   const jane = await memberOf(app);
-  const before = await jane.browser.call('GET', '/v1/profile/digest');
+  const before = await jane.browser.get('/v1/profile/digest');
   expect(before.json).toEqual({ available: true, frequency: 'off', nextAt: null });
   const asked = await ask(jane, 'weekly');
   expect(asked.json).toEqual({
@@ -92,7 +92,7 @@ test('a member asks for it, and gets the week when it is over', async () => {
   expect(mail).toContain('Germany');
   expect(mail).toMatch(/List-Unsubscribe: <http:\/\/localhost:8080\/unsubscribe\/[\w-]{43}>/);
   expect(mail).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click');
-  expect((await jane.browser.call('GET', '/v1/profile/digest')).json.nextAt).toBe(
+  expect((await jane.browser.get('/v1/profile/digest')).json.nextAt).toBe(
     '2026-03-16T08:00:00.000Z',
   );
 });
@@ -244,20 +244,20 @@ describe('it ends', () => {
       'text/html; charset=utf-8',
     ]);
     expect(answer.text).toContain('You are unsubscribed');
-    expect((await client.call('POST', path)).status).toBe(200);
-    expect((await client.call('GET', path)).status).toBe(404);
-    expect((await jane.browser.call('GET', '/v1/profile/digest')).json.frequency).toBe('off');
+    expect((await client.post(path)).status).toBe(200);
+    expect((await client.get(path)).status).toBe(404);
+    expect((await jane.browser.get('/v1/profile/digest')).json.frequency).toBe('off');
     expect(await nextWeek()).toBe(0);
   });
 
   test('by the button of the page that the link opens, not by opening it', async () => {
     const { client, path, nextWeek } = await startSent();
-    const page = await client.call('GET', path);
+    const page = await client.get(path);
     expect(page.status).toBe(200);
     expect(page.text).toContain('<form method="post"><button>Unsubscribe</button></form>');
     expect(page.headers['content-security-policy']).toContain("form-action 'self'");
     expect(await nextWeek()).toBe(1);
-    await client.call('POST', path);
+    await client.post(path);
     expect(await nextWeek()).toBe(0);
   });
 
@@ -268,7 +268,7 @@ describe('it ends', () => {
       frequency: 'off',
       nextAt: null,
     });
-    expect((await client.call('GET', path)).status).toBe(404);
+    expect((await client.get(path)).status).toBe(404);
     expect(await nextWeek()).toBe(0);
   });
 
@@ -279,9 +279,7 @@ describe('it ends', () => {
     await app.store.environment.transaction(() =>
       app.workspaces.users.addMember(1, jane.id, 'viewer'),
     );
-    expect((await jane.browser.call('GET', '/v1/profile/digest')).json.frequency).not.toBe(
-      'weekly',
-    );
+    expect((await jane.browser.get('/v1/profile/digest')).json.frequency).not.toBe('weekly');
     expect(await nextWeek()).toBe(0);
     expect([...app.store.reports.digests.keys({})]).toEqual([]);
     expect([...app.store.reports.digestTokens.keys({})]).toEqual([]);
@@ -306,8 +304,8 @@ test('it is of a workspace: members of two ask twice', async () => {
   const jane = await memberOf(app);
   await ask(jane, 'weekly');
   const other = await app.workspaces.workspaces.create(jane.id, 'Second');
-  await jane.browser.call('POST', `/v1/workspaces/${other.id}/switch`);
-  expect((await jane.browser.call('GET', '/v1/profile/digest')).json.frequency).toBe('off');
+  await jane.browser.post(`/v1/workspaces/${other.id}/switch`);
+  expect((await jane.browser.get('/v1/profile/digest')).json.frequency).toBe('off');
 });
 
 test('where no mail is sent, or to an address that is not confirmed, nobody can ask', async () => {
@@ -318,7 +316,7 @@ test('where no mail is sent, or to an address that is not confirmed, nobody can 
   expect(refused.json.detail).toBe(
     'Cannot send you a digest: this service is not set up to send mail',
   );
-  expect((await jane.browser.call('GET', '/v1/profile/digest')).json.available).toBe(false);
+  expect((await jane.browser.get('/v1/profile/digest')).json.available).toBe(false);
   expect((await ask(jane, 'off')).status).toBe(200);
   const server = await startMail();
   const mailing = await startWithMail(server);
@@ -337,7 +335,7 @@ test('it follows the zone and the weeks of the workspace', async () => {
   const client = new Client(app.url, app.apiKey);
   onTestFinished(async () => await client.close());
   const body = { timezone: 'America/New_York', weekStart: 'sun' };
-  await client.call('PATCH', `/v1/workspaces/${app.actor.workspaceId}`, { body });
+  await client.patch(`/v1/workspaces/${app.actor.workspaceId}`, body);
   const asked = await ask(await memberOf(app), 'weekly');
   expect(asked.json.nextAt).toBe('2026-03-08T12:00:00.000Z');
   app.clock.set(Date.UTC(2026, 2, 8, 12));

@@ -24,7 +24,7 @@ export async function openReportFixture(options: TestAppOptions = {}): Promise<R
   });
   const client = clientOf(app, app.apiKey);
   const body = { target: secretTarget, name: 'Summer <menu>', tags: ['hidden-tag'] };
-  const { json } = await client.call('POST', '/v1/qr-codes', { body });
+  const { json } = await client.post('/v1/qr-codes', body);
   const codeId = word(json.id);
   const code = app.codes.get(1, codeId);
   return {
@@ -33,7 +33,7 @@ export async function openReportFixture(options: TestAppOptions = {}): Promise<R
     codeId,
     codeNo: code.no,
     share: async (given = { qrCodeId: codeId }) => {
-      const answer = await client.call('POST', '/v1/reports', { body: given });
+      const answer = await client.post('/v1/reports', given);
       if (answer.status !== 201) throw new Error(`Cannot share: ${answer.text}`);
       return answer.json;
     },

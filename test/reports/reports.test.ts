@@ -39,7 +39,7 @@ test('a page loads nothing, runs nothing, is kept by nobody and names nobody', a
   });
   expect(headers['set-cookie']).toBeUndefined();
   expect(text).not.toMatch(/<script|style="|src=|url\(/);
-  const code = (await client.call('GET', `/v1/qr-codes/${codeId}`)).json;
+  const code = (await client.get(`/v1/qr-codes/${codeId}`)).json;
   const shortCode = word(code.shortUrl).split('/').at(-1);
   const owner = app.first.user;
   const hidden = [secretTarget, 'secret.example', codeId, shortCode, 'hidden-tag', word(report.id)];
@@ -50,7 +50,7 @@ test('a page loads nothing, runs nothing, is kept by nobody and names nobody', a
 test('a code without a name is not called by what leads to its target', async () => {
   const { app, client, share } = await openReportFixture();
   const body = { target: secretTarget };
-  const { json } = await client.call('POST', '/v1/qr-codes', { body });
+  const { json } = await client.post('/v1/qr-codes', body);
   const report = await share({ qrCodeId: json.id });
   const { text } = await openLink(app, report.url);
   expect(text).toContain('<h1 dir="auto">QR code</h1>');
@@ -89,7 +89,7 @@ test('a campaign is counted over its schedule, and ends with it', async () => {
     endDate: '2026-03-12',
     qrCodeIds: [codeId],
   };
-  const { json } = await client.call('POST', '/v1/campaigns', { body: campaign });
+  const { json } = await client.post('/v1/campaigns', campaign);
   const { url } = await share({ campaignId: json.id });
   expect((await openLink(app, url)).text).toContain('this has not begun');
   app.clock.move(60 * dayMs);
@@ -97,7 +97,7 @@ test('a campaign is counted over its schedule, and ends with it', async () => {
   const { text } = await openLink(app, url);
   expect(text).toContain('Campaign, 10 Mar to 12 Mar 2026');
   expect(text).not.toContain('Summer');
-  await client.call('DELETE', `/v1/campaigns/${word(json.id)}`);
+  await client.delete(`/v1/campaigns/${word(json.id)}`);
   expect((await openLink(app, url)).status).toBe(404);
 });
 
@@ -107,15 +107,13 @@ test('unknown, cut, revoked, expired and gone links are one and the same page', 
   const expiring = await share({ qrCodeId: codeId, expiresAt: '2026-03-05T00:00:00Z' });
   const left = await share();
   expect((await openLink(app, expiring.url)).status).toBe(200);
-  await client.call('DELETE', `/v1/reports/${word(revoked.id)}`);
-  await client.call('DELETE', `/v1/qr-codes/${codeId}`);
+  await client.delete(`/v1/reports/${word(revoked.id)}`);
+  await client.delete(`/v1/qr-codes/${codeId}`);
   app.clock.move(2 * dayMs);
   expect((await openLink(app, left.url)).status).toBe(200);
-  expect((await client.call('GET', `/v1/reports/${word(expiring.id)}`)).json.status).toBe(
-    'expired',
-  );
+  expect((await client.get(`/v1/reports/${word(expiring.id)}`)).json.status).toBe('expired');
   app.clock.move(91 * dayMs);
-  expect((await client.call('GET', `/v1/reports/${word(left.id)}`)).json.status).toBe('gone');
+  expect((await client.get(`/v1/reports/${word(left.id)}`)).json.status).toBe('gone');
   const links = [
     revoked.url,
     expiring.url,
@@ -133,12 +131,12 @@ test('a revoked link ends at once, though its page was just shown', async () => 
   const { app, client, share } = await openReportFixture();
   const { id, url } = await share();
   expect((await openLink(app, url)).status).toBe(200);
-  expect((await client.call('DELETE', `/v1/reports/${word(id)}`)).json).toEqual({
+  expect((await client.delete(`/v1/reports/${word(id)}`)).json).toEqual({
     deleted: true,
     id,
   });
   expect((await openLink(app, url)).status).toBe(404);
-  expect((await client.call('DELETE', `/v1/reports/${word(id)}`)).status).toBe(404);
+  expect((await client.delete(`/v1/reports/${word(id)}`)).status).toBe(404);
 });
 
 test('numbers are read once in half a minute, however many open the link', async () => {
@@ -182,7 +180,7 @@ test('guesses wait by address, and known links by a bucket of their own', async 
 test('opening a link takes nothing of the quota of the workspace', async () => {
   const { app, client, share } = await openReportFixture();
   const { url } = await share();
-  const used = async () => (await client.call('GET', '/v1/billing/usage')).json.day?.used;
+  const used = async () => (await client.get('/v1/billing/usage')).json.day?.used;
   const before = Number(await used());
   for (let times = 0; times < 5; times += 1) await openLink(app, url);
   expect(Number(await used())).toBe(before + 1);
@@ -204,10 +202,10 @@ test('after a restart links work, and can be copied again by those who may share
   await again.listen();
   expect((await openLink(again, report.url)).status).toBe(200);
   const owner = clientOf(again, key);
-  expect((await owner.call('GET', '/v1/reports')).items).toEqual([report]);
+  expect((await owner.get('/v1/reports')).items).toEqual([report]);
   const viewer = clientOf(again, await again.keyOf('viewer'));
-  expect((await viewer.call('GET', '/v1/reports')).items).toEqual([{ ...report, url: null }]);
-  expect((await viewer.call('GET', `/v1/reports/${word(report.id)}`)).json.url).toBeNull();
+  expect((await viewer.get('/v1/reports')).items).toEqual([{ ...report, url: null }]);
+  expect((await viewer.get(`/v1/reports/${word(report.id)}`)).json.url).toBeNull();
 });
 
 test('of the token only its hash is stored', async () => {
@@ -230,10 +228,10 @@ test('a link stays when the member who made it is removed, until another revokes
   const { id: userId } = await users.create(1, 'editor', user);
   const { token } = await keys.create({ workspaceNo: 1, userId, name: 'k', role: 'editor' });
   const body = { qrCodeId: codeId };
-  const { json } = await clientOf(app, token).call('POST', '/v1/reports', { body });
+  const { json } = await clientOf(app, token).post('/v1/reports', body);
   await members.remove(app.actor, userId);
   expect((await openLink(app, word(json.url))).status).toBe(200);
-  expect((await client.call('DELETE', `/v1/reports/${word(json.id)}`)).status).toBe(200);
+  expect((await client.delete(`/v1/reports/${word(json.id)}`)).status).toBe(200);
   expect((await openLink(app, word(json.url))).status).toBe(404);
 });
 
@@ -250,11 +248,11 @@ test('another workspace has none of it', async () => {
     role: 'owner',
   });
   const stranger = clientOf(app, made.token);
-  expect((await stranger.call('GET', '/v1/reports')).items).toEqual([]);
-  expect((await stranger.call('GET', `/v1/reports/${word(id)}`)).status).toBe(404);
-  expect((await stranger.call('DELETE', `/v1/reports/${word(id)}`)).status).toBe(404);
+  expect((await stranger.get('/v1/reports')).items).toEqual([]);
+  expect((await stranger.get(`/v1/reports/${word(id)}`)).status).toBe(404);
+  expect((await stranger.delete(`/v1/reports/${word(id)}`)).status).toBe(404);
   const body = { qrCodeId: codeId };
-  expect((await stranger.call('POST', '/v1/reports', { body })).status).toBe(404);
+  expect((await stranger.post('/v1/reports', body)).status).toBe(404);
 });
 
 test('a body is refused with all its faults', async () => {
@@ -269,7 +267,7 @@ test('a body is refused with all its faults', async () => {
     [{ campaignId: 'cmp_00000000000000000000', expiresAt: 'soon' }, ['expiresAt invalid_format']],
   ] as const;
   for (const [body, faults] of rows) {
-    const answer = await client.call('POST', '/v1/reports', { body });
+    const answer = await client.post('/v1/reports', body);
     expect(answer.status).toBe(422);
     expect(answer.faults.map(({ path, code }) => `${path} ${code}`).toSorted()).toEqual(
       faults.toSorted(),
@@ -279,7 +277,7 @@ test('a body is refused with all its faults', async () => {
 
 test('both subjects, a past end, a static code and a deleted one are refused', async () => {
   const { client, codeId } = await openReportFixture();
-  const post = (body: unknown) => client.call('POST', '/v1/reports', { body });
+  const post = (body: unknown) => client.post('/v1/reports', body);
   const both = await post({ qrCodeId: codeId, campaignId: 'cmp_00000000000000000000' });
   expect([both.status, both.faults[0]?.code]).toEqual([422, 'not_allowed']);
   const past = await post({ qrCodeId: codeId, expiresAt: '2026-03-01T00:00:00Z' });
@@ -288,9 +286,9 @@ test('both subjects, a past end, a static code and a deleted one are refused', a
     { path: 'expiresAt', code: 'in_past' },
   ]);
   const body = { target: 'tel:+49123', type: 'phone', dynamic: false };
-  const fixed = await client.call('POST', '/v1/qr-codes', { body });
+  const fixed = await client.post('/v1/qr-codes', body);
   expect((await post({ qrCodeId: fixed.json.id })).json.code).toBe('static_code');
-  await client.call('DELETE', `/v1/qr-codes/${codeId}`);
+  await client.delete(`/v1/qr-codes/${codeId}`);
   expect((await post({ qrCodeId: codeId })).status).toBe(404);
 });
 
@@ -301,17 +299,17 @@ test('a full list takes another when something of it is over', async () => {
   await reports.create(app.actor, { ...draft, expiresAtMs: app.clock.now() + 1_000 });
   for (let made = 1; made < reportsMax; made += 1) await reports.create(app.actor, draft);
   const body = { qrCodeId: codeId };
-  expect((await client.call('POST', '/v1/reports', { body })).status).toBe(409);
+  expect((await client.post('/v1/reports', body)).status).toBe(409);
   app.clock.move(1_000);
-  expect((await client.call('POST', '/v1/reports', { body })).status).toBe(201);
+  expect((await client.post('/v1/reports', body)).status).toBe(201);
   expect(reports.list(1)).toHaveLength(reportsMax);
-  expect((await client.call('POST', '/v1/reports', { body })).status).toBe(409);
+  expect((await client.post('/v1/reports', body)).status).toBe(409);
 });
 
 test('days are those of the workspace, or of the report’s own zone, or of UTC where no other is known', async () => {
   const { app, client, codeId, share } = await openReportFixture();
   const workspace = `/v1/workspaces/${app.actor.workspaceId}`;
-  await client.call('PATCH', workspace, { body: { timezone: 'America/New_York' } });
+  await client.patch(workspace, { timezone: 'America/New_York' });
   const own = await share();
   const given = await share({ qrCodeId: codeId, timezone: 'Asia/Kathmandu' });
   expect([own.timezone, given.timezone]).toEqual([null, 'Asia/Kathmandu']);

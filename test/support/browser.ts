@@ -1,21 +1,25 @@
 /** What a browser does with sessions: keeps the cookie, sends the CSRF token. */
-import { type Answer, type CallOptions, Client, word } from './client.ts';
+import { type Answer, Caller, type CallOptions, Client, word } from './client.ts';
 import type { TestApp } from './test-app.ts';
 
-export class Browser {
+export class Browser extends Caller {
   readonly #client: Client;
   cookie = '';
   csrfToken = '';
 
   constructor(service: Pick<TestApp, 'url'>) {
+    super();
     this.#client = new Client(service.url);
   }
 
   async signIn(email: string, password: string, from = '127.0.0.1'): Promise<Answer> {
-    const answer = await this.#client.call('POST', '/v1/auth/sign-in', {
-      body: { email, password },
-      headers: { 'x-forwarded-for': from },
-    });
+    const answer = await this.#client.post(
+      '/v1/auth/sign-in',
+      { email, password },
+      {
+        headers: { 'x-forwarded-for': from },
+      },
+    );
     if (answer.status === 200) {
       this.cookie = answer.headers['set-cookie']?.split(';')[0] ?? '';
       this.csrfToken = word(answer.json.csrfToken);

@@ -5,6 +5,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
+  readonly bytes: Buffer;
   /** The body as JSON; empty when it is not JSON. */
   readonly json: Json;
   /** `data` of a list. */
@@ -26,7 +27,28 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export class Client {
+/** Requests by their method; a body is JSON. */
+export abstract class Caller {
+  abstract call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+
+  async get(path: string, options?: CallOptions): Promise<Answer> {
+    return await this.call('GET', path, options);
+  }
+  async post(path: string, body?: unknown, options?: CallOptions): Promise<Answer> {
+    return await this.call('POST', path, { ...options, body });
+  }
+  async patch(path: string, body: unknown, options?: CallOptions): Promise<Answer> {
+    return await this.call('PATCH', path, { ...options, body });
+  }
+  async put(path: string, body: unknown, options?: CallOptions): Promise<Answer> {
+    return await this.call('PUT', path, { ...options, body });
+  }
+  async delete(path: string, options?: CallOptions): Promise<Answer> {
+    return await this.call('DELETE', path, options);
+  }
+}
+
+export class Client extends Caller {
   /**
    * uWS ends idle connections after 8 to 12 s. Above a second undici counts by ticks, which come late on a busy machine:
    * a request could be written on a connection that is being closed.
@@ -36,6 +58,7 @@ export class Client {
   readonly #key: string | undefined;
 
   constructor(url: string, key?: string) {
+    super();
     this.#url = url;
     this.#key = key;
   }
@@ -53,13 +76,15 @@ export class Client {
         ...options.headers,
       },
     });
-    const text = await response.body.text();
+    const bytes = Buffer.from(await response.body.arrayBuffer());
+    const text = bytes.toString();
     const headers = Object.fromEntries(
       Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
     );
     const json = parse(text);
     const { data, errors } = parseLists(text);
-    return { status: response.statusCode, headers, text, json, items: data, faults: errors };
+    const { statusCode: status } = response;
+    return { status, headers, text, bytes, json, items: data, faults: errors };
   }
 
   async close(): Promise<void> {

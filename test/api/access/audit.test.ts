@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { Browser } from '../../support/browser.ts';
 import { type Json, word } from '../../support/client.ts';
-import { openTestClient } from '../../support/test-client.ts';
+import { useTestApi } from '../../support/test-client.ts';
 
 const password = 'a good password';
 const email = 'jane@example.com';
-const { service, client } = await openTestClient({
+const { service, client } = await useTestApi({
   environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' },
 });
 let owner: string;
@@ -27,18 +27,18 @@ function lines(): Json[] {
 }
 
 test('has one line for each change of keys, members, invites and endpoints, and none for reads', async () => {
-  const key = await client.call('POST', '/v1/api-keys', { body: { name: 'Till', role: 'viewer' } });
-  const invite = await client.call('POST', '/v1/team/invites', { body: { email, role: 'editor' } });
+  const key = await client.post('/v1/api-keys', { name: 'Till', role: 'viewer' });
+  const invite = await client.post('/v1/team/invites', { email, role: 'editor' });
   const body = { token: invite.json.token, name: 'Jane', password };
-  const joined = await client.call('POST', '/v1/team/invites/accept', { key: undefined, body });
+  const joined = await client.post('/v1/team/invites/accept', body, { key: undefined });
   const userId = word(joined.json.userId);
   const path = `/v1/team/members/${userId}`;
-  await client.call('PATCH', path, { body: { role: 'viewer' } });
+  await client.patch(path, { role: 'viewer' });
   const url = 'https://hooks.example.com/?token=secret-in-url';
-  const hook = await client.call('POST', '/v1/webhooks', { body: { url, events: ['*'] } });
-  await client.call('DELETE', `/v1/api-keys/${word(key.json.id)}`);
-  await client.call('GET', '/v1/api-keys');
-  await client.call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/' } });
+  const hook = await client.post('/v1/webhooks', { url, events: ['*'] });
+  await client.delete(`/v1/api-keys/${word(key.json.id)}`);
+  await client.get('/v1/api-keys');
+  await client.post('/v1/qr-codes', { target: 'https://example.com/' });
   const by = { userId: owner, workspaceId: joined.json.workspaceId };
   expect(lines()).toMatchObject([
     {
@@ -68,9 +68,9 @@ test('shows sign-ins and guesses by account and source, and refusals', async () 
   await one.signIn('nobody@example.com', 'wrong', '203.0.113.7');
   await two.signIn('john@example.com', password, '2001:db8::9');
   await client.call('POST', '/v1/auth/sign-in', { key: undefined, raw: '{' });
-  await two.call('DELETE', `/v1/team/members/${owner}`);
-  await client.call('GET', '/v1/qr-codes', { key: 'forged' });
-  await client.call('GET', '/v1/qr-codes', { key: undefined });
+  await two.delete(`/v1/team/members/${owner}`);
+  await client.get('/v1/qr-codes', { key: 'forged' });
+  await client.get('/v1/qr-codes', { key: undefined });
   await Promise.all([one.close(), two.close()]);
   const found = lines();
   expect(found).toMatchObject([
@@ -89,7 +89,7 @@ test('shows sign-ins and guesses by account and source, and refusals', async () 
 test('holds no secret, e-mail or address, and no line for each request of a flood', async () => {
   const headers = { 'x-forwarded-for': '198.51.100.9' };
   for (let at = 0; at < 40; at += 1) {
-    await client.call('GET', '/v1/qr-codes', { key: `forged-${at}`, headers });
+    await client.get('/v1/qr-codes', { key: `forged-${at}`, headers });
   }
   expect(lines()).toHaveLength(20);
   const text = service.logLines.join('');
@@ -102,7 +102,7 @@ test('holds no secret, e-mail or address, and no line for each request of a floo
 test('is described whole by the guide', async () => {
   const guide = readFileSync('src/api/docs/guides/security.md', 'utf8');
   const table = /## The audit log\n([^]*?)\n## /.exec(guide)?.[1] ?? '';
-  const { json } = await client.call('GET', '/v1/openapi.json');
+  const { json } = await client.get('/v1/openapi.json');
   const changes = Object.values(json.paths ?? {}).flatMap((path) =>
     Object.entries(path).flatMap(([method, change]) => (method === 'get' ? [] : [change])),
   );

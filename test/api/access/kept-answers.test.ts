@@ -4,35 +4,23 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, Client, type Json, word } from '../../support/client.ts';
-import { Browser } from '../../support/browser.ts';
+import { describe, expect, test } from 'vitest';
 import type { Role } from '../../../src/model/workspace.ts';
 import { emptyBody } from '../../../src/api/fields.ts';
 import { postRoute } from '../../../src/api/resource.ts';
 import { jsonResult } from '../../../src/api/route.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
 import { requestFingerprint } from '../../../src/workspaces/idempotency.ts';
+import { type Answer, type Json, word } from '../../support/client.ts';
+import { Browser } from '../../support/browser.ts';
+import { useTestApi } from '../../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
+const { service, client } = await useTestApi({
+  environment: {
+    QZ_TRUSTED_PROXIES: '127.0.0.1',
+    QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.1/32',
+  },
+});
 const password = 'a good password';
-
-beforeAll(async () => {
-  service = await startTestApi({
-    environment: {
-      QZ_TRUSTED_PROXIES: '127.0.0.1',
-      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.1/32',
-    },
-  });
-  const open = { perMinute: 1_000_000, perDay: undefined };
-  await service.workspaces.workspaces.setPlan(1, 'enterprise', open);
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
 
 interface SecretCase {
   readonly operation: string;
@@ -46,7 +34,7 @@ interface SecretCase {
 }
 
 const made = async (path: string, body: unknown): Promise<string> =>
-  word((await client.call('POST', path, { body })).json.id);
+  word((await client.post(path, body)).json.id);
 const endpoint = { url: 'http://127.0.0.1:1/', events: ['member.joined'] };
 
 const cases: readonly SecretCase[] = [
@@ -101,7 +89,7 @@ async function memberWithKey(role: Role): Promise<{ id: string; email: string; k
 }
 
 test('the table has every operation that shows a secret once', async () => {
-  const { paths = {}, components } = (await client.call('GET', '/v1/openapi.json')).json;
+  const { paths = {}, components } = (await client.get('/v1/openapi.json')).json;
   const showing = Object.entries(components?.schemas ?? {})
     .filter(([, schema]) => JSON.stringify(schema).includes('shown this once'))
     .map(([name]) => `"#/components/schemas/${name}"`);
@@ -157,10 +145,10 @@ describe.each(cases)('the secret of $operation', ({ path, body, secrets, own }) 
     const demoted = { body: { role: 'editor' } };
     await client.call('PATCH', `/v1/team/members/${id}`, demoted);
     expect((await client.call('POST', at, options)).status).toBe(403);
-    await client.call('PATCH', `/v1/team/members/${id}`, { body: { role: 'admin' } });
+    await client.patch(`/v1/team/members/${id}`, { role: 'admin' });
     expect((await client.call('POST', at, options)).text).toBe(first.text);
     const claims = JSON.parse(Buffer.from(key.split('.')[1] ?? '', 'base64url').toString());
-    await client.call('DELETE', `/v1/api-keys/${word(claims.jti)}`);
+    await client.delete(`/v1/api-keys/${word(claims.jti)}`);
     expect((await client.call('POST', at, options)).status).toBe(401);
   });
 
@@ -189,7 +177,7 @@ test('bulk codes are made by each sender of the same key and body', async () => 
   const headers = newHeaders();
   const body = [{ target: 'https://example.com/bulk' }];
   const send = async (key: string) =>
-    await client.call('POST', '/v1/qr-codes/bulk', { headers, body, key });
+    await client.post('/v1/qr-codes/bulk', body, { headers, key });
   const second = await service.keyOf('editor');
   const first = await send(service.apiKey);
   const other = await send(second);
@@ -221,10 +209,11 @@ describe('a refusal for now is not kept', () => {
     const browser = new Browser(service);
     await browser.signIn(email, password, '203.0.113.50');
     const change = async (oldPassword: string, key: string): Promise<Answer> =>
-      await browser.call('POST', '/v1/auth/password', {
-        body: { oldPassword, newPassword: 'another password' },
-        headers: { 'idempotency-key': key, 'x-forwarded-for': '203.0.113.51' },
-      });
+      await browser.post(
+        '/v1/auth/password',
+        { oldPassword, newPassword: 'another password' },
+        { headers: { 'idempotency-key': key, 'x-forwarded-for': '203.0.113.51' } },
+      );
     let refused = await change('wrong', 'guess-0');
     for (let at = 1; at < 10 && refused.status !== 429; at += 1) {
       expect(refused.status).toBe(401);
@@ -246,7 +235,7 @@ describe('a refusal for now is not kept', () => {
     const browser = new Browser(service);
     await browser.signIn(email, password, '203.0.113.60');
     const headers = { 'idempotency-key': `refused-${status}` };
-    const send = async () => await browser.call('POST', '/v1/auth/password', { body, headers });
+    const send = async () => await browser.post('/v1/auth/password', body, { headers });
     const [first, again] = [await send(), await send()];
     expect([first.status, again.status]).toEqual([Number(status), Number(status)]);
     expect(again.headers['idempotent-replayed']).toBe(status === '422' ? 'true' : undefined);

@@ -39,11 +39,11 @@ class Person {
 
   async change(body: unknown): Promise<Answer> {
     const headers = { 'x-forwarded-for': stranger() };
-    return await this.browser.call('PATCH', '/v1/profile', { body, headers });
+    return await this.browser.patch('/v1/profile', body, { headers });
   }
 
   async profile(): Promise<Json> {
-    return (await this.browser.call('GET', '/v1/profile')).json;
+    return (await this.browser.get('/v1/profile')).json;
   }
 }
 
@@ -73,11 +73,11 @@ test('a name is changed by the person alone, and is the same in every answer', a
     pendingEmail: null,
   });
   expect(await jane.profile()).toEqual(changed.json);
-  expect((await jane.browser.call('GET', '/v1/session')).json.user?.name).toBe('Jane Döe');
+  expect((await jane.browser.get('/v1/session')).json.user?.name).toBe('Jane Döe');
   const client = new Client(app.url, app.apiKey);
-  const { items } = await client.call('GET', '/v1/team/members');
+  const { items } = await client.get('/v1/team/members');
   expect(items.map(({ name }) => name)).toContain('Jane Döe');
-  expect((await client.call('PATCH', '/v1/profile', { body: { name: 'x' } })).status).toBe(403);
+  expect((await client.patch('/v1/profile', { name: 'x' })).status).toBe(403);
   await client.close();
 });
 
@@ -245,7 +245,7 @@ describe('with a mail server a new address', () => {
   }
 
   const confirm = async ({ browser }: Person, token: string): Promise<Answer> =>
-    await browser.call('POST', '/v1/profile/confirm-email', { body: { token } });
+    await browser.post('/v1/profile/confirm-email', { token });
 
   test('holds once its link is opened by the person, and once only', async () => {
     const { app, mail } = await mailing();
@@ -279,7 +279,7 @@ describe('with a mail server a new address', () => {
     const { app, mail } = await mailing();
     const jane = await Person.of(app, 'jane@example.com');
     const body = { oldPassword: password, newPassword: 'another good password' };
-    expect((await jane.browser.call('POST', '/v1/auth/password', { body })).status).toBe(200);
+    expect((await jane.browser.post('/v1/auth/password', body)).status).toBe(200);
     const notice = await mail.next();
     expect([notice.to, /^Subject: (.*)$/m.exec(notice.source)?.[1]]).toEqual([
       [jane.email],
@@ -289,7 +289,7 @@ describe('with a mail server a new address', () => {
     const user = app.workspaces.users.find(jane.id);
     if (user !== undefined) app.workspaces.users.put({ ...user, mailboxProven: false }, user);
     const back = { oldPassword: body.newPassword, newPassword: body.oldPassword };
-    expect((await jane.browser.call('POST', '/v1/auth/password', { body: back })).status).toBe(200);
+    expect((await jane.browser.post('/v1/auth/password', back)).status).toBe(200);
     await jane.change({ email: 'two@example.com', currentPassword: password });
     expect((await mail.next()).to).toEqual(['two@example.com']);
   });

@@ -2,33 +2,24 @@
  * One e-mail address, several accounts: without a mail server an invite proves no mailbox. Nobody takes an
  * address from its owner or keeps another from joining, and no answer tells what there is elsewhere.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { WorkspaceRecord } from '../../../src/model/workspace.ts';
 import { isProven } from '../../../src/workspaces/users.ts';
 import { Browser } from '../../support/browser.ts';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import { startMailServer } from '../../support/fakes/mail-server.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { useTestApi } from '../../support/test-client.ts';
 
 const squatterPassword = 'squatter’s password';
 const ownPassword = 'the person’s password';
 
-let service: TestApp;
-let client: Client;
+let { service, client } = await useTestApi({ environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
 let tests = 0;
 /** Each test has an address of its own. */
 let email: string;
 
-beforeAll(async () => {
-  service = await startTestApi({ environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
-  client = new Client(service.url, service.apiKey);
-});
 beforeEach(() => {
   email = `ceo${(tests += 1)}@corp.example`;
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
 });
 
 interface Place extends WorkspaceRecord {
@@ -53,12 +44,12 @@ const stranger = (): Record<string, string> => ({
 });
 
 const invite = async ({ key }: Place, role = 'editor', to = email): Promise<Answer> =>
-  await client.call('POST', '/v1/team/invites', { key, body: { email: to, role } });
+  await client.post('/v1/team/invites', { email: to, role }, { key });
 
 async function accept(token: unknown, password: string, name = 'Ceo'): Promise<Answer> {
   const body = { token, name, password };
   const path = '/v1/team/invites/accept';
-  return await client.call('POST', path, { key: undefined, headers: stranger(), body });
+  return await client.post(path, body, { key: undefined, headers: stranger() });
 }
 
 async function join(at: Place, password: string): Promise<Json> {
@@ -76,7 +67,7 @@ async function signIn(password: string): Promise<{ answer: Answer; browser: Brow
 }
 
 const namesOf = async (browser: Browser): Promise<string[]> =>
-  (await browser.call('GET', '/v1/workspaces')).items.map(({ name }) => word(name)).toSorted();
+  (await browser.get('/v1/workspaces')).items.map(({ name }) => word(name)).toSorted();
 
 describe('an address that was squatted', () => {
   test('is free for the person whose it is; each signs in to their own', async () => {
@@ -93,7 +84,7 @@ describe('an address that was squatted', () => {
     expect(others.answer.json.workspace?.name).toBe('B');
     // Neither reaches the other's workspace.
     expect([await namesOf(own.browser), await namesOf(others.browser)]).toEqual([['A'], ['B']]);
-    const goTo = await others.browser.call('POST', `/v1/workspaces/${a.id}/switch`);
+    const goTo = await others.browser.post(`/v1/workspaces/${a.id}/switch`);
     expect(goTo.status).toBe(404);
     expect((await signIn('neither')).answer.status).toBe(401);
   });
@@ -137,7 +128,7 @@ describe('an address that was squatted', () => {
     const first = await join(a, squatterPassword);
     expect((await invite(a)).status).toBe(409);
     const path = `/v1/team/members/${word(first.userId)}`;
-    expect((await client.call('DELETE', path, { key: a.key })).status).toBe(200);
+    expect((await client.delete(path, { key: a.key })).status).toBe(200);
     expect((await signIn(squatterPassword)).answer.status).toBe(401);
     await join(a, ownPassword);
     const { users, profiles } = service.workspaces;
@@ -172,7 +163,7 @@ describe('an answer does not tell what there is elsewhere', () => {
       { token, name: 'N', password: 'a new password' },
       { token, name: 'N', password: 'a new password' },
     ]) {
-      answers.push(await client.call('POST', path, { key: undefined, headers, body }));
+      answers.push(await client.post(path, body, { key: undefined, headers }));
     }
     answers.push(await invite(at));
     return answers.map(shapeOf);
@@ -199,7 +190,7 @@ describe('an answer does not tell what there is elsewhere', () => {
       statuses.push(guess.status);
       if (guess.status !== 200) break;
       const path = `/v1/team/members/${word(guess.json.userId)}`;
-      await client.call('DELETE', path, { key: b.key });
+      await client.delete(path, { key: b.key });
     }
     expect(statuses.at(-1)).toBe(429);
     // The same count holds at the sign-in.
@@ -214,12 +205,12 @@ describe('an answer does not tell what there is elsewhere', () => {
       const { token } = (await invite(a, 'editor', to)).json;
       const body = { token, name: 'Cook', password: `the password of ${to}` };
       const path = '/v1/team/invites/accept';
-      const joined = await client.call('POST', path, { key: undefined, headers, body });
+      const joined = await client.post(path, body, { key: undefined, headers });
       expect([to, joined.status]).toEqual([to, 200]);
     }
     const [to = ''] = people;
     const body = { email: to, password: `the password of ${to}` };
-    const signedIn = await client.call('POST', '/v1/auth/sign-in', { headers, body });
+    const signedIn = await client.post('/v1/auth/sign-in', body, { headers });
     expect(signedIn.status).toBe(200);
   });
 
@@ -270,7 +261,7 @@ describe('an account of the address guesses no password of another by taking it'
       const browser = new Browser(service);
       await browser.signIn(own.email, own.password, stranger()['x-forwarded-for']);
       const body = { email, currentPassword: own.password };
-      const moved = await browser.call('PATCH', '/v1/profile', { body, headers: stranger() });
+      const moved = await browser.patch('/v1/profile', body, { headers: stranger() });
       statuses.push(moved.status);
       await browser.close();
     }
@@ -345,10 +336,10 @@ test('a link that came by mail proves the address, of a new account and of one m
   const [a, b] = [await place('A'), await place('B')];
   const person = await join(a, ownPassword);
   await join(b, squatterPassword);
-  await client.close();
   service = await service.restart({ environment: mailServer.environment });
   await service.listen();
   client = new Client(service.url);
+  onTestFinished(() => client.close());
   const c = await place('C');
   const mailed = async (at: Place): Promise<string> => {
     expect((await invite(at)).json.token).toBeUndefined();

@@ -1,16 +1,52 @@
-/** The API over scans that a real engine has counted: one shard, a time that stands still, and a client of the first workspace. */
+/** The API over scans that a real engine has counted: one shard, one clock that stands still, a client of the owner. */
+import { afterAll } from 'vitest';
 import { EngineHarness } from '../../scans/engine-harness.ts';
-import { Client } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { type Answer, type CallOptions, type Client, word } from '../../support/client.ts';
+import { TestClock } from '../../support/fakes/test-clock.ts';
+import type { TestApp } from '../../support/test-app.ts';
+import { useTestApi } from '../../support/test-client.ts';
+
+export const iPhone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+export const android =
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
+export const crawler = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
+
+export interface CountedCode {
+  readonly id: string;
+  readonly no: number;
+}
+
+export interface ScanOptions {
+  readonly agent?: string;
+  readonly referer?: string;
+  /** Where each of them led; in place of their number. */
+  readonly routes?: readonly number[];
+  /** Between two of them. */
+  readonly stepMs?: number;
+  readonly workspaceNo?: number;
+}
 
 export interface CountedApi {
   readonly engine: EngineHarness;
   readonly service: TestApp;
   readonly client: Client;
-  readonly close: () => Promise<void>;
+  /** Of a path below /v1. */
+  readonly get: (path: string, options?: CallOptions) => Promise<Answer>;
+  readonly code: (fields?: object) => Promise<CountedCode>;
+  /** Scans of as many visitors, by an iPhone; `engine.settle` counts them. */
+  readonly scan: (
+    code: CountedCode,
+    at: string | number,
+    scans: number,
+    more?: ScanOptions,
+  ) => void;
+  /** Counts what was scanned; the second checkpoint lets go what is too old. */
+  readonly checkpoint: (times: number) => void;
 }
 
-export async function openCountedApi(nowMs: number, rawRetentionDays = 90): Promise<CountedApi> {
+/** For one test file: it closes after the last test. */
+export async function useCountedApi(nowMs: number, rawRetentionDays = 90): Promise<CountedApi> {
   const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
@@ -20,13 +56,43 @@ export async function openCountedApi(nowMs: number, rawRetentionDays = 90): Prom
   });
   engine.nowMs = nowMs;
   engine.startShards(1);
-  const clock = { now: () => nowMs, monotonicMs: () => performance.now() };
-  const service: TestApp = await startTestApi({ scans: engine.queries, clock });
-  const client = new Client(service.url, service.apiKey);
-  const close = async (): Promise<void> => {
-    await client.close();
-    await service.close();
-    await engine.close();
+  afterAll(() => engine.close());
+  const { service, client, makeCode, codeNo } = await useTestApi({
+    scans: engine.queries,
+    clock: new TestClock(nowMs),
+  });
+  return {
+    engine,
+    service,
+    client,
+    get: (path, options) => client.get(`/v1${path}`, options),
+    code: async (fields) => {
+      const id = word((await makeCode(fields)).id);
+      return { id, no: codeNo(id) };
+    },
+    scan: ({ no }, at, scans, more = {}) => {
+      const { agent = iPhone, referer = '', stepMs = 0, workspaceNo = 1 } = more;
+      const { routes = Array.from({ length: scans }, () => 0) } = more;
+      const startMs = typeof at === 'string' ? Date.parse(at) : at;
+      for (const [index, route] of routes.entries()) {
+        const address = Uint8Array.of(192, 0, 2, index & 255);
+        const input = {
+          codeNo: no,
+          workspaceNo,
+          agent,
+          referer,
+          address,
+          isPrefetch: false,
+          route,
+        };
+        engine.scan(0, startMs + index * stepMs, [input]);
+      }
+    },
+    checkpoint: (times) => {
+      for (let step = 0; step < times; step++) {
+        engine.settle();
+        engine.checkpoint(0);
+      }
+    },
   };
-  return { engine, service, client, close };
 }

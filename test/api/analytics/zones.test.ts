@@ -2,82 +2,51 @@
  * Analytics in time zones, compared and filtered, through HTTP, over real scans in a real engine: what answers say, what is
  * refused and in which words, and that nothing of another workspace is told.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, word } from '../../support/client.ts';
+import { makeStranger } from '../../support/test-client.ts';
+import { android, type CountedCode, useCountedApi } from './counted-api.ts';
 
-import { Client, word } from '../../support/client.ts';
-import { startTestApi } from '../../support/test-app.ts';
-import { type CountedApi, openCountedApi } from './counted-api.ts';
-
-const iPhone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
-const android =
-  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
-const noonMs = Date.UTC(2026, 10, 15, 12);
-
-let api: CountedApi;
-let engine: CountedApi['engine'];
-let service: CountedApi['service'];
-let client: CountedApi['client'];
-let menu: { id: string; no: number };
-let poster: { id: string; no: number };
+const { engine, service, client, get, code, scan, checkpoint } = await useCountedApi(
+  Date.UTC(2026, 10, 15, 12),
+  30,
+);
+let menu: CountedCode;
+let poster: CountedCode;
 let campaign: string;
 let workspaceId: string;
 
 beforeAll(async () => {
-  api = await openCountedApi(noonMs, 30);
-  ({ engine, service, client } = api);
   const { data } = JSON.parse((await get('/workspaces')).text);
   workspaceId = data[0].id;
-  menu = await create({ target: 'https://example.com/menu', tags: ['menu'], name: 'Menu' });
-  poster = await create({ target: 'https://example.com/poster', tags: ['poster', 'menu'] });
-  const made = await client.call('POST', '/v1/campaigns', {
-    body: { name: 'Autumn', startDate: '2026-10-31', endDate: '2026-11-02', qrCodeIds: [menu.id] },
+  menu = await code({ target: 'https://example.com/menu', tags: ['menu'], name: 'Menu' });
+  poster = await code({ target: 'https://example.com/poster', tags: ['poster', 'menu'] });
+  const made = await client.post('/v1/campaigns', {
+    name: 'Autumn',
+    startDate: '2026-10-31',
+    endDate: '2026-11-02',
+    qrCodeIds: [menu.id],
   });
   campaign = word(made.json.id);
   // Long ago: its raw scans have expired.
-  scanAt(menu, '2026-07-01T03:00:00Z', 7);
-  scanAt(menu, '2026-07-01T12:00:00Z', 8, android);
-  engine.settle();
-  engine.checkpoint(0);
+  scan(menu, '2026-07-01T03:00:00Z', 7);
+  scan(menu, '2026-07-01T12:00:00Z', 8, { agent: android });
+  checkpoint(1);
   // New York puts its clocks back on 1 November: 01:30 comes twice.
-  scanAt(menu, '2026-11-01T03:59:00Z', 1);
-  scanAt(menu, '2026-11-01T04:00:00Z', 2);
-  scanAt(menu, '2026-11-01T05:30:00Z', 3, android);
-  scanAt(menu, '2026-11-01T06:30:00Z', 4, android, 'https://www.example.org/');
-  scanAt(poster, '2026-11-02T04:59:00Z', 5);
-  scanAt(menu, '2026-11-02T05:00:00Z', 6);
-  // The first checkpoint has counted them, the second lets what is too old expire.
-  for (let step = 0; step < 2; step++) {
-    engine.settle();
-    engine.checkpoint(0);
-  }
+  scan(menu, '2026-11-01T03:59:00Z', 1);
+  scan(menu, '2026-11-01T04:00:00Z', 2);
+  scan(menu, '2026-11-01T05:30:00Z', 3, { agent: android });
+  scan(menu, '2026-11-01T06:30:00Z', 4, {
+    agent: android,
+    referer: 'https://www.example.org/',
+  });
+  scan(poster, '2026-11-02T04:59:00Z', 5);
+  scan(menu, '2026-11-02T05:00:00Z', 6);
+  checkpoint(2);
 });
-afterAll(() => api.close());
 
-async function create(body: object): Promise<{ id: string; no: number }> {
-  const { json } = await client.call('POST', '/v1/qr-codes', { body });
-  const id = word(json.id);
-  const no = service.codes.findAnywhere(id)?.no ?? 0;
-  return { id, no };
-}
-
-function scanAt(
-  { no }: { no: number },
-  at: string,
-  scans: number,
-  agent = iPhone,
-  referer = '',
-): void {
-  for (let index = 0; index < scans; index++) {
-    const address = Uint8Array.of(192, 0, 2, index);
-    const input = { codeNo: no, workspaceNo: 1, agent, referer, address, isPrefetch: false };
-    engine.scan(0, Date.parse(at), [input]);
-  }
-}
-
-const get = (path: string) => client.call('GET', `/v1${path}`);
 const newYork = 'timezone=America/New_York&from=2026-11-01&to=2026-11-01';
-const faultOf = ({ json }: Awaited<ReturnType<typeof get>>): unknown =>
+const faultOf = ({ json }: Answer): unknown =>
   Array.isArray(json.errors) ? json.errors[0] : undefined;
 
 describe('a day of another zone', () => {
@@ -125,9 +94,7 @@ describe('a day of another zone', () => {
   });
 
   test('weekdays and hours of the week are all there, in the order of the week', async () => {
-    await client.call('PATCH', `/v1/workspaces/${workspaceId}`, {
-      body: { weekStart: 'sun' },
-    });
+    await client.patch(`/v1/workspaces/${workspaceId}`, { weekStart: 'sun' });
     const days = await get(`/analytics/breakdown?by=weekday&${newYork}`);
     expect(days.json.data).toEqual(
       ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'].map((key) => {
@@ -161,16 +128,14 @@ describe('a day of another zone', () => {
 describe('timezone=workspace', () => {
   test('is what was set, from then on in every answer', async () => {
     const path = `/v1/workspaces/${workspaceId}`;
-    const set = await client.call('PATCH', path, { body: { timezone: 'Asia/Kathmandu' } });
+    const set = await client.patch(path, { timezone: 'Asia/Kathmandu' });
     expect(set.json).toMatchObject({ timezone: 'Asia/Kathmandu', weekStart: 'sun' });
     const { json } = await get(
       '/analytics/summary?timezone=workspace&from=2026-11-02&to=2026-11-02',
     );
     // From 18:15 UTC to 18:15 UTC.
     expect(json).toMatchObject({ timezone: 'Asia/Kathmandu', totalScans: 11 });
-    const bad = await client.call('PATCH', path, {
-      body: { timezone: 'Mars/Base', weekStart: 'tue' },
-    });
+    const bad = await client.patch(path, { timezone: 'Mars/Base', weekStart: 'tue' });
     expect(bad.status).toBe(422);
     expect(bad.json.errors).toEqual([
       expect.objectContaining({ path: 'timezone', code: 'unknown_timezone' }),
@@ -274,15 +239,9 @@ describe('filters', () => {
     expect(faultOf(refused)).toMatchObject({ path: 'from', code: 'raw_scans_expired' });
   });
 
-  test('of another workspace: a code is not found, a campaign has no scans', async () => {
-    const other = await startTestApi();
-    const stranger = new Client(other.url, other.apiKey);
-    const made = await stranger.call('POST', '/v1/qr-codes', {
-      body: { target: 'https://a.example/' },
-    });
-    await stranger.close();
-    await other.close();
-    const { status } = await get(`/analytics/summary?${days}&qrCodeId=${word(made.json.id)}`);
+  test('by a code of another workspace find nothing', async () => {
+    const key = await makeStranger(service);
+    const { status } = await get(`/analytics/summary?${days}&qrCodeId=${menu.id}`, { key });
     expect(status).toBe(404);
   });
 
@@ -297,18 +256,8 @@ describe('filters', () => {
     const rules = [
       { label: 'shop', if: { os: ['iOS'] }, then: { target: 'https://example.com/shop' } },
     ];
-    const gate = await create({ target: 'https://example.com/gate', tags: ['gate'], rules });
-    const visit = {
-      codeNo: gate.no,
-      workspaceNo: 1,
-      agent: iPhone,
-      referer: '',
-      isPrefetch: false,
-    };
-    for (const route of [0, 1, 1]) {
-      const address = Uint8Array.of(192, 0, 2, 1);
-      engine.scan(0, Date.parse('2026-11-10T12:00:00Z'), [{ ...visit, address, route }]);
-    }
+    const gate = await code({ target: 'https://example.com/gate', tags: ['gate'], rules });
+    scan(gate, '2026-11-10T12:00:00Z', 0, { routes: [0, 1, 1] });
     engine.settle();
     const query = 'by=route&from=2026-11-10&to=2026-11-10&os=iOS';
     const path = `/qr-codes/${gate.id}/analytics/breakdown?${query}`;

@@ -1,24 +1,12 @@
 /** Whatever a query, a last id or a body holds: an answer below 500, its own request id, and bounded. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { anyText } from '../../model/any-text.ts';
-import { type Answer, Client } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import type { Answer } from '../../support/client.ts';
+import { useTestApi } from '../../support/test-client.ts';
 import { runs } from '../../seconds/runs.ts';
 
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi();
-  const limits = { perMinute: 1_000_000, perDay: undefined };
-  await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { client } = await useTestApi();
 
 function expectSound({ status, headers, json, text }: Answer): void {
   expect(status).toBeLessThan(500);
@@ -61,7 +49,7 @@ test('any query of any list', async () => {
   const asked = fc.asyncProperty(fc.constantFrom(...lists), parameters, async (list, given) => {
     const query = new URLSearchParams(given);
     query.set('once', 'true');
-    expectSound(await client.call('GET', `/v1${list}?${query.toString()}`));
+    expectSound(await client.get(`/v1${list}?${query.toString()}`));
   });
   await fc.assert(asked, { numRuns: runs(150) });
 });
@@ -71,7 +59,7 @@ test('any Last-Event-ID', async () => {
   const suffix = fc.constantFrom('', '.', '.0.0', '.999.999', '.1000.1', '.-1.0', '.1.1.1');
   const asked = fc.asyncProperty(id, suffix, async (text, end) => {
     const headers = { 'last-event-id': `${text.replaceAll('\u007f', '')}${end}` };
-    expectSound(await client.call('GET', '/v1/events/stream?once=true', { headers }));
+    expectSound(await client.get('/v1/events/stream?once=true', { headers }));
   });
   await fc.assert(asked, { numRuns: runs(100) });
 });

@@ -1,30 +1,21 @@
-/** What every answer has, whatever was asked: how it is to be read, and what of the query was not understood. */
-import fc from 'fast-check';
+/** What every answer has, whatever was asked: how it is to be read, what of the query was not understood, how it is sent. */
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import fc from 'fast-check';
+import { request } from 'undici';
 import { withUnknownParameters } from '../../../src/api/unknown-parameters.ts';
 import { anyText } from '../../model/any-text.ts';
 import { Client, type Json, word } from '../../support/client.ts';
 import { sendRaw } from '../../support/raw-http.ts';
+import { useTestApi } from '../../support/test-client.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
 
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi({ images: 'drawn' });
-  const limits = { perMinute: 100_000, perDay: undefined };
-  await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client } = await useTestApi({ images: 'drawn' });
 
 describe('X-Content-Type-Options', () => {
   test('is on every answer', async () => {
     const body = { target: 'https://a.example/' };
-    const made = await client.call('POST', '/v1/qr-codes', { body });
+    const made = await client.post('/v1/qr-codes', body);
     const image = new URL(word(made.json.imageUrl)).pathname;
     const asked: Array<[string, string]> = [
       ['GET', '/'],
@@ -67,7 +58,7 @@ interface Operation {
 }
 
 async function operations(): Promise<Operation[]> {
-  const document = (await client.call('GET', '/v1/openapi.json')).json;
+  const document = (await client.get('/v1/openapi.json')).json;
   return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       method: method.toUpperCase(),
@@ -101,7 +92,7 @@ describe('X-Unknown-Parameters', () => {
 
   test('comes with a 200, a 401, a 422 and the document', async () => {
     const told = async (path: string, key = service.apiKey): Promise<unknown[]> => {
-      const { status, headers } = await client.call('GET', `/v1${path}`, { key });
+      const { status, headers } = await client.get(`/v1${path}`, { key });
       return [status, headers['x-unknown-parameters']];
     };
     expect(await told('/qr-codes?order=name')).toEqual([200, 'order']);
@@ -139,5 +130,62 @@ describe('X-Unknown-Parameters', () => {
     const raw = `GET /v1/qr-codes?a%0d%0aX-Evil:1=1&b%0aX-Evil:2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
     const { text } = await sendRaw(service.port, [raw]);
     expect(text).not.toMatch(/^x-evil/im);
+  });
+});
+
+describe('what is fetched again and again', () => {
+  let service: TestApp;
+
+  beforeAll(async () => {
+    service = await startTestApi();
+    const client = new Client(service.url, service.apiKey);
+    for (let index = 0; index < 5; index += 1) {
+      await client.post('/v1/qr-codes', { target: 'https://example.com/' });
+    }
+    await client.close();
+  });
+  afterAll(() => service.close());
+
+  async function get(path: string, headers: Readonly<Record<string, string>>) {
+    const authorization = `Bearer ${service.apiKey}`;
+    const answer = await request(`${service.url}${path}`, {
+      headers: { authorization, ...headers },
+    });
+    return { ...answer, bytes: Buffer.from(await answer.body.arrayBuffer()) };
+  }
+
+  test.each(['/v1/openapi.json', '/docs', '/docs/images', '/v1/qr-codes'])(
+    '%s has an ETag, and is compressed for those who ask',
+    async (path) => {
+      const plain = await get(path, {});
+      const { etag = '' } = plain.headers;
+      expect(plain.headers['content-encoding']).toBeUndefined();
+      expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
+      const brotli = await get(path, { 'accept-encoding': 'gzip, deflate, br' });
+      expect(brotli.headers).toMatchObject({ 'content-encoding': 'br', etag });
+      expect(brotli.headers.vary).toMatch(/Accept-Encoding$/);
+      expect(brotliDecompressSync(brotli.bytes).equals(plain.bytes)).toBe(true);
+      const gzip = await get(path, { 'accept-encoding': 'br;q=0, gzip' });
+      expect(gzip.headers['content-encoding']).toBe('gzip');
+      expect(gunzipSync(gzip.bytes).equals(plain.bytes)).toBe(true);
+      const same = await get(path, { 'if-none-match': String(etag) });
+      expect([same.statusCode, same.bytes.length, same.headers.etag]).toEqual([304, 0, etag]);
+    },
+  );
+
+  test('a short list, one thing and a refusal stay as they are', async () => {
+    for (const path of ['/v1/campaigns', '/v1/workspace', '/v1/qr-codes?limit=x']) {
+      const { headers } = await get(path, { 'accept-encoding': 'br' });
+      expect([path, headers['content-encoding'], headers.etag]).toEqual([
+        path,
+        undefined,
+        undefined,
+      ]);
+    }
+  });
+
+  test('the document says that a list may be the one that the client has', async () => {
+    const { paths } = JSON.parse(String((await get('/v1/openapi.json', {})).bytes));
+    expect(Object.keys(paths['/qr-codes'].get.responses)).toContain('304');
   });
 });

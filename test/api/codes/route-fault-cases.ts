@@ -8,10 +8,8 @@ export const rule = (conditions: object, more: object = {}) => ({
   then: { target: otherTarget },
   ...more,
 });
-const when = (conditions: object) => ({ rules: [rule(conditions)] });
-const atTime = (window: object) => when({ time: { timezone: 'Europe/Berlin', ...window } });
 export const long = (length: number) => `https://example.com/${'a'.repeat(length - 20)}`;
-const numbered = (count: number, one: (at: number) => unknown) =>
+const numbered = <Of>(count: number, one: (at: number) => Of): Of[] =>
   Array.from({ length: count }, (_, at) => one(at));
 const splitRules = (rules: number, variants: number) =>
   numbered(rules, (at) => ({
@@ -22,6 +20,12 @@ const splitRules = (rules: number, variants: number) =>
 
 type Case = readonly [what: string, fields: object, faults: Readonly<Record<string, string>>];
 
+/** A rule for each condition, with a label of its own. */
+const rulesOf = (...conditions: readonly object[]) => ({
+  rules: conditions.map((one, at) => rule(one, { label: `r${at}` })),
+});
+const inZone = (window: object) => ({ time: { timezone: 'Europe/Berlin', ...window } });
+
 export const shapes: readonly Case[] = [
   ['no list', { rules: {} }, { rules: 'wrong_type' }],
   [
@@ -30,121 +34,114 @@ export const shapes: readonly Case[] = [
     { rules: 'too_big' },
   ],
   [
-    'an empty rule',
-    { rules: [{}] },
-    { 'rules.0.label': 'required', 'rules.0.if': 'required', 'rules.0.then': 'required' },
-  ],
-  [
-    'an unknown field',
-    { rules: [rule({ os: ['iOS'] }, { els: 1 })] },
-    { 'rules.0.els': 'unknown_field' },
-  ],
-  [
-    'a label in capitals',
-    { rules: [rule({ os: ['iOS'] }, { label: 'One' })] },
-    { 'rules.0.label': 'invalid_format' },
-  ],
-  [
-    'a label of 41',
-    { split: [leading('a'.repeat(41)), leading('b')] },
-    { 'split.0.label': 'invalid_format' },
-  ],
-  [
-    'nowhere to go',
-    { rules: [rule({ os: ['iOS'] }, { then: {} })] },
-    { 'rules.0.then': 'required' },
-  ],
-  [
-    'two ways to go',
-    { rules: [rule({ os: ['iOS'] }, { then: { target, split: [leading('a'), leading('b')] } })] },
-    { 'rules.0.then': 'goes_alone' },
+    'rules of another shape',
+    {
+      rules: [
+        {},
+        rule({ os: ['iOS'] }, { label: 'a', els: 1 }),
+        rule({ os: ['iOS'] }, { label: 'One' }),
+        rule({ os: ['iOS'] }, { label: 'b', then: {} }),
+        rule(
+          { os: ['iOS'] },
+          { label: 'c', then: { target, split: [leading('d'), leading('e')] } },
+        ),
+      ],
+    },
+    {
+      'rules.0.label': 'required',
+      'rules.0.if': 'required',
+      'rules.0.then': 'required',
+      'rules.1.els': 'unknown_field',
+      'rules.2.label': 'invalid_format',
+      'rules.3.then': 'required',
+      'rules.4.then': 'goes_alone',
+    },
   ],
   ['a split of one', { split: [leading('a')] }, { split: 'too_small' }],
   ['a split of nine', { split: numbered(9, (at) => leading(`v${at}`)) }, { split: 'too_big' }],
   [
-    'weights out of bounds',
+    'variants out of bounds',
     {
       split: [
         { ...leading('a'), weight: 0 },
         { ...leading('b'), weight: 1_001 },
         { ...leading('c'), weight: 1.5 },
+        leading('a'.repeat(41)),
       ],
     },
-    { 'split.0.weight': 'too_small', 'split.1.weight': 'too_big', 'split.2.weight': 'wrong_type' },
-  ],
-  [
-    'other kinds',
-    { passQuery: 'yes', paused: 1, fallbackUrl: 7, utm: 'qr', startsAt: 'soon' },
     {
-      passQuery: 'wrong_type',
-      paused: 'wrong_type',
-      fallbackUrl: 'wrong_type',
-      utm: 'wrong_type',
-      startsAt: 'invalid_format',
+      'split.0.weight': 'too_small',
+      'split.1.weight': 'too_big',
+      'split.2.weight': 'wrong_type',
+      'split.3.label': 'invalid_format',
     },
   ],
-  ['a time before 1970', { startsAt: '1969-12-31T23:59:59Z' }, { startsAt: 'out_of_range' }],
   [
-    'unknown and long utm',
-    { utm: { sauce: 'qr', medium: 'm'.repeat(121), term: '' } },
-    { 'utm.sauce': 'unknown_field', 'utm.medium': 'too_big', 'utm.term': 'too_small' },
+    'unknown and long utm, and a start before 1970',
+    {
+      utm: { sauce: 'qr', medium: 'm'.repeat(121), term: '' },
+      startsAt: '1969-12-31T23:59:59Z',
+    },
+    {
+      'utm.sauce': 'unknown_field',
+      'utm.medium': 'too_big',
+      'utm.term': 'too_small',
+      startsAt: 'out_of_range',
+    },
   ],
 ];
 
 export const conditions: readonly Case[] = [
-  ['no condition', when({}), { 'rules.0.if': 'required' }],
-  ['an unknown condition', when({ colour: ['red'] }), { 'rules.0.if.colour': 'unknown_field' }],
   [
-    'seven conditions',
-    when({
-      device: ['mobile'],
-      os: ['iOS'],
-      browser: ['Safari'],
-      country: ['DE'],
-      language: ['de'],
-      date: { from: '2027-01-01T00:00:00Z' },
-      query: { a: '*' },
-    }),
-    { 'rules.0.if': 'too_many' },
+    'no condition, an unknown one, or seven',
+    rulesOf(
+      {},
+      { colour: ['red'] },
+      {
+        device: ['mobile'],
+        os: ['iOS'],
+        browser: ['Safari'],
+        country: ['DE'],
+        language: ['de'],
+        date: { from: '2027-01-01T00:00:00Z' },
+        query: { a: '*' },
+      },
+    ),
+    {
+      'rules.0.if': 'required',
+      'rules.1.if.colour': 'unknown_field',
+      'rules.2.if': 'too_many',
+    },
   ],
   [
-    'lists without a value',
-    when({ device: [], country: [], language: [] }),
+    'lists that are empty or long',
+    rulesOf(
+      { device: [], country: [], language: [] },
+      { country: numbered(61, () => 'DE'), language: numbered(21, () => 'de') },
+    ),
     {
       'rules.0.if.device': 'too_small',
       'rules.0.if.country': 'too_small',
       'rules.0.if.language': 'too_small',
+      'rules.1.if.country': 'too_big',
+      'rules.1.if.language': 'too_big',
     },
   ],
   [
-    'unknown words',
-    when({ device: ['phone'], os: ['ios'], browser: ['Safari', 'Netscape'] }),
+    'unknown words, countries and languages',
+    rulesOf({
+      device: ['phone'],
+      browser: ['Safari', 'Netscape'],
+      country: ['de', 'EU', 'UK', 'XX', 'ZZ'],
+      language: ['*', 'd', 'de_AT', 'de-', 'pt-BR'],
+    }),
     {
       'rules.0.if.device.0': 'not_allowed',
-      'rules.0.if.os.0': 'not_allowed',
       'rules.0.if.browser.1': 'not_allowed',
-    },
-  ],
-  [
-    'no countries',
-    when({ country: ['de', 'EU', 'UK', 'XX', 'DEU', 'ZZ'] }),
-    {
       'rules.0.if.country.0': 'not_allowed',
       'rules.0.if.country.1': 'not_allowed',
       'rules.0.if.country.2': 'not_allowed',
       'rules.0.if.country.3': 'not_allowed',
-      'rules.0.if.country.4': 'not_allowed',
-    },
-  ],
-  [
-    '61 countries',
-    when({ country: numbered(61, () => 'DE') }),
-    { 'rules.0.if.country': 'too_big' },
-  ],
-  [
-    'no languages',
-    when({ language: ['*', 'd', 'de_AT', 'de-', 'pt-BR'] }),
-    {
       'rules.0.if.language.0': 'invalid_format',
       'rules.0.if.language.1': 'invalid_format',
       'rules.0.if.language.2': 'invalid_format',
@@ -152,80 +149,78 @@ export const conditions: readonly Case[] = [
     },
   ],
   [
-    '21 languages',
-    when({ language: numbered(21, () => 'de') }),
-    { 'rules.0.if.language': 'too_big' },
-  ],
-  ['no zone', when({ time: { from: '09:00' } }), { 'rules.0.if.time.timezone': 'required' }],
-  [
     'zones that are none',
+    rulesOf(
+      { time: { from: '09:00' } },
+      ...['Mars/Olympus', '+01:00', '', 'Europe/Berlin '].map((timezone) => ({
+        time: { timezone, from: '09:00' },
+      })),
+    ),
     {
-      rules: ['Mars/Olympus', '+01:00', '', 'Europe/Berlin '].map((timezone, at) =>
-        rule({ time: { timezone, from: '09:00' } }, { label: `z${at}` }),
-      ),
-    },
-    {
-      'rules.0.if.time.timezone': 'unknown_timezone',
+      'rules.0.if.time.timezone': 'required',
       'rules.1.if.time.timezone': 'unknown_timezone',
       'rules.2.if.time.timezone': 'unknown_timezone',
       'rules.3.if.time.timezone': 'unknown_timezone',
+      'rules.4.if.time.timezone': 'unknown_timezone',
     },
   ],
-  ['a zone alone', atTime({}), { 'rules.0.if.time': 'required' }],
   [
-    'times that no clock shows',
-    atTime({ from: '24:00', to: '9:00' }),
-    { 'rules.0.if.time.from': 'invalid_format', 'rules.0.if.time.to': 'invalid_format' },
-  ],
-  [
-    'an empty window',
-    atTime({ from: '09:00', to: '09:00' }),
-    { 'rules.0.if.time.to': 'empty_window' },
-  ],
-  [
-    'an empty window from midnight',
-    atTime({ to: '00:00' }),
-    { 'rules.0.if.time.to': 'empty_window' },
-  ],
-  ['no days', atTime({ days: [] }), { 'rules.0.if.time.days': 'too_small' }],
-  ['an unknown day', atTime({ days: ['mon', 'Tue'] }), { 'rules.0.if.time.days.1': 'not_allowed' }],
-  ['no date', when({ date: {} }), { 'rules.0.if.date': 'required' }],
-  [
-    'a day in place of a time',
-    when({ date: { from: '2027-01-01' } }),
-    { 'rules.0.if.date.from': 'invalid_format' },
-  ],
-  [
-    'dates that run backwards',
-    when({ date: { from: '2027-01-01T00:00:00Z', to: '2027-01-01T01:00:00+01:00' } }),
-    { 'rules.0.if.date.to': 'empty_window' },
-  ],
-  ['no parameters', when({ query: {} }), { 'rules.0.if.query': 'required' }],
-  [
-    'six parameters',
-    when({ query: Object.fromEntries(numbered(6, (at) => [`p${at}`, '*']) as [string, string][]) }),
-    { 'rules.0.if.query': 'too_many' },
-  ],
-  [
-    'a parameter that objects have already',
-    when({ query: JSON.parse('{"__proto__":"1","table":"2"}') }),
-    { 'rules.0.if.query.__proto__': 'unknown_field' },
-  ],
-  [
-    'parameters out of bounds',
-    when({
-      query: { ['n'.repeat(41)]: '*', long: 'v'.repeat(121), kind: 7, hidden: '\u200b' },
-    }),
+    'windows of time that are none',
+    rulesOf(
+      inZone({}),
+      inZone({ from: '24:00', to: '9:00' }),
+      inZone({ from: '09:00', to: '09:00' }),
+      inZone({ to: '00:00' }),
+      inZone({ days: [] }),
+      inZone({ days: ['mon', 'Tue'] }),
+    ),
     {
-      [`rules.0.if.query.${'n'.repeat(41)}`]: 'too_big',
-      'rules.0.if.query.long': 'too_big',
-      'rules.0.if.query.kind': 'wrong_type',
-      'rules.0.if.query.hidden': 'invalid_characters',
+      'rules.0.if.time': 'required',
+      'rules.1.if.time.from': 'invalid_format',
+      'rules.1.if.time.to': 'invalid_format',
+      'rules.2.if.time.to': 'empty_window',
+      'rules.3.if.time.to': 'empty_window',
+      'rules.4.if.time.days': 'too_small',
+      'rules.5.if.time.days.1': 'not_allowed',
+    },
+  ],
+  [
+    'dates that are none',
+    rulesOf(
+      { date: {} },
+      { date: { from: '2027-01-01' } },
+      { date: { from: '2027-01-01T00:00:00Z', to: '2027-01-01T01:00:00+01:00' } },
+    ),
+    {
+      'rules.0.if.date': 'required',
+      'rules.1.if.date.from': 'invalid_format',
+      'rules.2.if.date.to': 'empty_window',
+    },
+  ],
+  [
+    'parameters that are none',
+    rulesOf(
+      { query: {} },
+      { query: Object.fromEntries(numbered(6, (at) => [`p${at}`, '*'] as const)) },
+      { query: { ['n'.repeat(41)]: '*', long: 'v'.repeat(121), kind: 7, hidden: '\u200b' } },
+    ),
+    {
+      'rules.0.if.query': 'required',
+      'rules.1.if.query': 'too_many',
+      [`rules.2.if.query.${'n'.repeat(41)}`]: 'too_big',
+      'rules.2.if.query.long': 'too_big',
+      'rules.2.if.query.kind': 'wrong_type',
+      'rules.2.if.query.hidden': 'invalid_characters',
     },
   ],
 ];
 
 export const rules: readonly Case[] = [
+  [
+    'a parameter that objects have already',
+    rulesOf({ query: JSON.parse('{"__proto__":"1","table":"2"}') }),
+    { 'rules.0.if.query.__proto__': 'unknown_field' },
+  ],
   [
     'reserved labels',
     {

@@ -1,20 +1,20 @@
 /** What /v1/qr-codes refuses of rules, splits, utm and states: each fault with its path and its code, all at once. */
 import { expect, test } from 'vitest';
 import { type Answer, word } from '../../support/client.ts';
+import { useTestApi } from '../../support/test-client.ts';
 import {
   conditions,
-  otherTarget,
   leading,
   long,
+  otherTarget,
   rule,
   rules,
   shapes,
   statics,
   target,
 } from './route-fault-cases.ts';
-import { openTestClient } from '../../support/test-client.ts';
 
-const { client } = await openTestClient();
+const { client } = await useTestApi();
 
 const faultsOf = ({ faults }: Answer): Record<string, string> =>
   Object.fromEntries(faults.map(({ path, code }) => [path ?? '', code ?? '']));
@@ -22,7 +22,7 @@ const faultsOf = ({ faults }: Answer): Record<string, string> =>
 const cases = [...shapes, ...conditions, ...rules, ...statics];
 
 test.each(cases)('a new code with %s is refused', async (_, fields, expected) => {
-  const answer = await client.call('POST', '/v1/qr-codes', { body: { target, ...fields } });
+  const answer = await client.post('/v1/qr-codes', { target, ...fields });
   expect([answer.status, answer.json.code]).toEqual([422, 'validation_failed']);
   expect(faultsOf(answer)).toEqual(expected);
   expect(answer.faults).toHaveLength(Object.keys(expected).length);
@@ -32,13 +32,13 @@ test.each(cases)('a new code with %s is refused', async (_, fields, expected) =>
 test.each([...shapes, ...conditions, ...rules])(
   'a change and a replacement with %s are refused, and nothing changes',
   async (_, fields, expected) => {
-    const made = await client.call('POST', '/v1/qr-codes', { body: { target } });
+    const made = await client.post('/v1/qr-codes', { target });
     const path = `/v1/qr-codes/${word(made.json.id)}`;
     for (const method of ['PATCH', 'PUT']) {
       const answer = await client.call(method, path, { body: { target, ...fields } });
       expect([method, answer.status, faultsOf(answer)]).toEqual([method, 422, expected]);
     }
-    expect((await client.call('GET', path)).json).toEqual(made.json);
+    expect((await client.get(path)).json).toEqual(made.json);
   },
 );
 
@@ -55,7 +55,7 @@ test('faults of shape and of rules come together, those of other fields too', as
     expiresAt: '2040-01-01T00:00:00Z',
     fallbackUrl: '//example.com',
   };
-  expect(faultsOf(await client.call('POST', '/v1/qr-codes', { body }))).toEqual({
+  expect(faultsOf(await client.post('/v1/qr-codes', body))).toEqual({
     target: 'invalid_url',
     name: 'wrong_type',
     'rules.0.label': 'reserved',
@@ -93,24 +93,22 @@ test('a part of the wrong kind hides no fault of another part', async () => {
     'utm.medium': 'wrong_type',
     startsAt: 'wrong_type',
   };
-  expect(faultsOf(await client.call('POST', '/v1/qr-codes', { body }))).toEqual(expected);
-  const made = await client.call('POST', '/v1/qr-codes', { body: { target } });
+  expect(faultsOf(await client.post('/v1/qr-codes', body))).toEqual(expected);
+  const made = await client.post('/v1/qr-codes', { target });
   const path = `/v1/qr-codes/${word(made.json.id)}`;
-  expect(faultsOf(await client.call('PATCH', path, { body }))).toEqual(expected);
+  expect(faultsOf(await client.patch(path, body))).toEqual(expected);
   const text = { type: 'text', target: 'Hi', name: 7, expiresAt: '2040-01-01T00:00:00Z' };
-  expect(faultsOf(await client.call('POST', '/v1/qr-codes', { body: text }))).toEqual({
+  expect(faultsOf(await client.post('/v1/qr-codes', text))).toEqual({
     name: 'wrong_type',
     expiresAt: 'dynamic_only',
   });
 });
 
 test('what is stored counts too: a change sees the end, the target and the labels that stay', async () => {
-  const made = await client.call('POST', '/v1/qr-codes', {
-    body: {
-      target: long(2_040),
-      startsAt: '2030-01-01T00:00:00Z',
-      rules: [rule({ os: ['iOS'] }, { label: 'a' })],
-    },
+  const made = await client.post('/v1/qr-codes', {
+    target: long(2_040),
+    startsAt: '2030-01-01T00:00:00Z',
+    rules: [rule({ os: ['iOS'] }, { label: 'a' })],
   });
   const path = `/v1/qr-codes/${word(made.json.id)}`;
   const body = {
@@ -118,7 +116,7 @@ test('what is stored counts too: a change sees the end, the target and the label
     utm: { source: 'qr' },
     split: [leading('a'), leading('b')],
   };
-  expect(faultsOf(await client.call('PATCH', path, { body }))).toEqual({
+  expect(faultsOf(await client.patch(path, body))).toEqual({
     startsAt: 'after_expiry',
     target: 'too_long',
     'split.0.label': 'duplicate',
@@ -126,17 +124,19 @@ test('what is stored counts too: a change sees the end, the target and the label
 });
 
 test('the name of the campaign is part of a target’s length', async () => {
-  const campaign = await client.call('POST', '/v1/campaigns', {
-    body: { name: 'n'.repeat(60), startDate: '2026-03-04', qrCodeIds: [] },
+  const campaign = await client.post('/v1/campaigns', {
+    name: 'n'.repeat(60),
+    startDate: '2026-03-04',
+    qrCodeIds: [],
   });
   const campaignIds = [word(campaign.json.id)];
   const body = { target: long(2_000), utm: { campaign: '{campaign}' } };
-  const made = await client.call('POST', '/v1/qr-codes', { body });
+  const made = await client.post('/v1/qr-codes', body);
   expect(made.status).toBe(201);
-  const refused = await client.call('POST', '/v1/qr-codes', { body: { ...body, campaignIds } });
+  const refused = await client.post('/v1/qr-codes', { ...body, campaignIds });
   expect(faultsOf(refused)).toEqual({ target: 'too_long' });
   const path = `/v1/qr-codes/${word(made.json.id)}`;
-  const joining = await client.call('PATCH', path, { body: { campaignIds } });
+  const joining = await client.patch(path, { campaignIds });
   expect(faultsOf(joining)).toEqual({ target: 'too_long' });
 });
 
@@ -150,24 +150,20 @@ test('a static code takes the defaults, and nothing else, in a change too', asyn
     paused: false,
     fallbackUrl: null,
   };
-  const made = await client.call('POST', '/v1/qr-codes', {
-    body: { target, dynamic: false, ...defaults },
-  });
+  const made = await client.post('/v1/qr-codes', { target, dynamic: false, ...defaults });
   expect(made.status).toBe(201);
   const path = `/v1/qr-codes/${word(made.json.id)}`;
-  expect((await client.call('PATCH', path, { body: defaults })).status).toBe(200);
-  expect((await client.call('PUT', path, { body: { target, ...defaults } })).status).toBe(200);
-  const refused = await client.call('PATCH', path, {
-    body: { paused: true, utm: { term: 'x' }, name: 7 },
-  });
+  expect((await client.patch(path, defaults)).status).toBe(200);
+  expect((await client.put(path, { target, ...defaults })).status).toBe(200);
+  const refused = await client.patch(path, { paused: true, utm: { term: 'x' }, name: 7 });
   expect(faultsOf(refused)).toEqual({
     paused: 'dynamic_only',
     utm: 'dynamic_only',
     name: 'wrong_type',
   });
-  const text = await client.call('POST', '/v1/qr-codes', { body: { type: 'text', target: 'Hi' } });
-  const fallback = await client.call('PATCH', `/v1/qr-codes/${word(text.json.id)}`, {
-    body: { fallbackUrl: otherTarget },
+  const text = await client.post('/v1/qr-codes', { type: 'text', target: 'Hi' });
+  const fallback = await client.patch(`/v1/qr-codes/${word(text.json.id)}`, {
+    fallbackUrl: otherTarget,
   });
   expect(faultsOf(fallback)).toEqual({ fallbackUrl: 'dynamic_only' });
 });

@@ -1,29 +1,20 @@
 /** /watches: what is taken, what is refused with all its faults, lists, and whose they are. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventSchemas } from '../../../src/api/events/event-schemas.ts';
-import { incident } from '../../../src/api/watches/watch-schemas.ts';
-import { watchesMax } from '../../../src/model/watches/watch.ts';
-import { type Answer, Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { eventSchemas } from '../../src/api/events/event-schemas.ts';
+import { incident } from '../../src/api/watches/watch-schemas.ts';
+import { watchesMax } from '../../src/model/watches/watch.ts';
+import { type Answer, word } from '../support/client.ts';
+import { useTestApi } from '../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
+const { service, client } = await useTestApi();
 let code: string;
 
 beforeAll(async () => {
-  service = await startTestApi();
-  const unlimited = { perMinute: 1_000_000, perDay: undefined };
-  await service.workspaces.workspaces.setPlan(1, 'enterprise', unlimited);
-  client = new Client(service.url, service.apiKey);
   code = await made('/v1/qr-codes', { target: 'https://example.com/', name: 'Poster' });
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
 });
 
 async function made(path: string, body: unknown): Promise<string> {
-  const { status, json } = await client.call('POST', path, { body });
+  const { status, json } = await client.post(path, body);
   expect(status).toBe(201);
   return word(json.id);
 }
@@ -35,7 +26,7 @@ const ids = ({ items }: Answer): string[] => items.map(({ id }) => word(id));
 describe('a watch', () => {
   test('is made, read, changed, listed by its code and deleted', async () => {
     const body = { qrCodeId: code, silentHours: 24, target: true, mail: true };
-    const first = await client.call('POST', '/v1/watches', { body });
+    const first = await client.post('/v1/watches', body);
     const { id, ...rest } = first.json;
     expect(first.headers.location).toBe(`/v1/watches/${word(id)}`);
     expect(rest).toMatchObject({
@@ -50,9 +41,9 @@ describe('a watch', () => {
       since: null,
       incidents: [],
     });
-    expect((await client.call('GET', `/v1/watches/${word(id)}`)).json).toEqual(first.json);
+    expect((await client.get(`/v1/watches/${word(id)}`)).json).toEqual(first.json);
     const change = { silentHours: null, spikeFactor: 3, mail: false };
-    const changed = await client.call('PATCH', `/v1/watches/${word(id)}`, { body: change });
+    const changed = await client.patch(`/v1/watches/${word(id)}`, change);
     expect(changed.json).toMatchObject({
       silentHours: null,
       spikeFactor: 3,
@@ -60,13 +51,13 @@ describe('a watch', () => {
       mailTo: [],
     });
     await made('/v1/watches', { silentHours: 6 });
-    const of = await client.call('GET', `/v1/watches?qrCodeId=${code}`);
+    const of = await client.get(`/v1/watches?qrCodeId=${code}`);
     expect(of.json).toMatchObject({ total: 1, data: [{ id }] });
-    expect((await client.call('DELETE', `/v1/watches/${word(id)}`)).json).toEqual({
+    expect((await client.delete(`/v1/watches/${word(id)}`)).json).toEqual({
       deleted: true,
       id,
     });
-    expect((await client.call('DELETE', `/v1/watches/${word(id)}`)).status).toBe(404);
+    expect((await client.delete(`/v1/watches/${word(id)}`)).status).toBe(404);
   });
 
   test.each([
@@ -84,7 +75,7 @@ describe('a watch', () => {
       ['campaignId unknown_campaign', 'mailTo.0 unknown_member'],
     ],
   ])('as %j is refused', async (body, faults) => {
-    const answer = await client.call('POST', '/v1/watches', { body });
+    const answer = await client.post('/v1/watches', body);
     expect(answer.status).toBe(422);
     expect(faultsOf(answer)).toEqual(faults);
   });
@@ -93,8 +84,7 @@ describe('a watch', () => {
     const target = 'https://example.com/';
     const fixed = await made('/v1/qr-codes', { target, dynamic: false });
     const text = await made('/v1/qr-codes', { target: 'hello', type: 'text', dynamic: false });
-    const refused = async (body: object) =>
-      faultsOf(await client.call('POST', '/v1/watches', { body }));
+    const refused = async (body: object) => faultsOf(await client.post('/v1/watches', body));
     expect(await refused({ qrCodeId: fixed, silentHours: 5 })).toEqual(['silentHours static_code']);
     expect(await refused({ qrCodeId: text, target: true })).toEqual(['target no_address']);
     await made('/v1/watches', { qrCodeId: fixed, target: true });
@@ -103,24 +93,19 @@ describe('a watch', () => {
   test('of a code and a campaign at the same time is refused', async () => {
     const campaignId = 'cmp_00000000000000000000';
     const body = { qrCodeId: code, campaignId, target: true };
-    expect(faultsOf(await client.call('POST', '/v1/watches', { body }))).toEqual([
-      'campaignId invalid',
-    ]);
+    expect(faultsOf(await client.post('/v1/watches', body))).toEqual(['campaignId invalid']);
   });
 });
 
 test('lists page by page and by cursor, newest first', async () => {
   for (let more = 0; more < 3; more++) await made('/v1/watches', { silentHours: 7 + more });
-  const all = await client.call('GET', '/v1/watches');
+  const all = await client.get('/v1/watches');
   expect(ids(all)).toEqual(ids(all).toSorted().toReversed());
-  const first = await client.call('GET', '/v1/watches?limit=2');
-  const next = await client.call(
-    'GET',
-    `/v1/watches?limit=2&cursor=${word(first.json.nextCursor)}`,
-  );
+  const first = await client.get('/v1/watches?limit=2');
+  const next = await client.get(`/v1/watches?limit=2&cursor=${word(first.json.nextCursor)}`);
   expect([...ids(first), ...ids(next)]).toEqual(ids(all).slice(0, 4));
-  expect((await client.call('GET', '/v1/watches?cursor=qr_1')).status).toBe(422);
-  const incidents = await client.call('GET', '/v1/watches/incidents?open=true');
+  expect((await client.get('/v1/watches?cursor=qr_1')).status).toBe(422);
+  const incidents = await client.get('/v1/watches/incidents?open=true');
   expect(incidents.json).toEqual({ data: [], limit: 20 });
 });
 
@@ -142,16 +127,16 @@ test('an incident is in its watch, in the lists and in an event of its shape', a
     store.watches.findings.put(id, { ...findings, failing });
     return incidentId;
   });
-  const shown = await client.call('GET', `/v1/watches/${id}`);
+  const shown = await client.get(`/v1/watches/${id}`);
   expect(shown.json).toMatchObject({
     state: 'target_failing',
     incidents: [{ kind: 'target_failing', fault: 'dns', status: null }, { kind: 'silent' }],
   });
-  const open = await client.call('GET', `/v1/watches/incidents?open=true&watchId=${id}`);
+  const open = await client.get(`/v1/watches/incidents?open=true&watchId=${id}`);
   expect(open.items.map(({ kind }) => kind)).toEqual(['target_failing', 'silent']);
   const all = `/v1/watches/incidents?limit=2&qrCodeId=${code}`;
-  const first = await client.call('GET', all);
-  const rest = await client.call('GET', `${all}&cursor=${word(first.json.nextCursor)}`);
+  const first = await client.get(all);
+  const rest = await client.get(`${all}&cursor=${word(first.json.nextCursor)}`);
   expect([...first.items, ...rest.items].map(({ kind, endedBy }) => [kind, endedBy])).toEqual([
     ['target_failing', null],
     ['spiking', 'recovered'],
@@ -179,6 +164,6 @@ test('a workspace has a bounded number', async () => {
   await Promise.all(
     Array.from({ length: watchesMax - had }, () => watches.create(service.actor, draft)),
   );
-  const { status } = await client.call('POST', '/v1/watches', { body: { silentHours: 5 } });
+  const { status } = await client.post('/v1/watches', { silentHours: 5 });
   expect([status, watches.idsOf(1).length]).toEqual([409, watchesMax]);
 });

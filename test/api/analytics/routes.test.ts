@@ -1,52 +1,43 @@
 /** Analytics by where scans led, over real scans: labels of a code's record, and people whom it led nowhere. */
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';
 import { missedRoutes } from '../../../src/model/routing/labels.ts';
 import { packCode } from '../../../src/store/management/code-codec.ts';
 import { word } from '../../support/client.ts';
-import { type CountedApi, openCountedApi } from '../analytics/counted-api.ts';
+import { type CountedCode, crawler, type ScanOptions, useCountedApi } from './counted-api.ts';
 
-const phone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
-const crawler = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
 const noonMs = Date.UTC(2026, 5, 15, 12);
 const today = dayOf(noonMs);
-
-interface MadeCode {
-  readonly id: string;
-  readonly no: number;
-}
-
-let api: CountedApi;
-let engine: CountedApi['engine'];
-let service: CountedApi['service'];
-let client: CountedApi['client'];
-let routed: MadeCode;
-let plain: MadeCode;
+const from = formatDay(today - 60);
+const { engine, service, client, get, code, scan } = await useCountedApi(noonMs);
+let routed: CountedCode;
+let plain: CountedCode;
 
 beforeAll(async () => {
-  api = await openCountedApi(noonMs);
-  ({ engine, service, client } = api);
-  routed = await create('https://example.com/routed');
-  plain = await create('https://example.com/plain');
+  routed = await code();
+  plain = await code();
   await label(routed, ['ios', 'android', 'desk']);
-  scan(routed, today - 40, [1, 1, 0]);
-  scan(routed, today, [0, 0, 2, 1, missedRoutes.paused, missedRoutes.used_up, missedRoutes.paused]);
-  scan(routed, today, [0, 1, missedRoutes.expired], crawler);
-  scan(plain, today, [0, 0]);
+  const { paused, used_up, expired } = missedRoutes;
+  scanOn(routed, today - 40, [1, 1, 0]);
+  scanOn(routed, today, [0, 0, 2, 1, paused, used_up, paused]);
+  scanOn(routed, today, [0, 1, expired], { agent: crawler });
+  scanOn(plain, today, [0, 0]);
   engine.settle();
 });
-afterAll(() => api.close());
 
-async function create(target: string): Promise<MadeCode> {
-  const { json } = await client.call('POST', '/v1/qr-codes', { body: { target } });
-  const id = word(json.id);
-  return { id, no: service.codes.findAnywhere(id)?.no ?? 0 };
+/** One a minute from midnight. */
+function scanOn(
+  code: CountedCode,
+  day: number,
+  routes: readonly number[],
+  more: ScanOptions = {},
+): void {
+  scan(code, day * dayMs, 0, { stepMs: 60_000, routes, ...more });
 }
 
 /** Gives a code labels, as if rules had them. */
-async function label({ no }: MadeCode, names: readonly string[]): Promise<void> {
+async function label({ no }: CountedCode, names: readonly string[]): Promise<void> {
   const { store } = service;
   const code = service.codes.findByNo(no);
   if (code === undefined) throw new Error(`no code ${no}`);
@@ -62,19 +53,8 @@ async function label({ no }: MadeCode, names: readonly string[]): Promise<void> 
   await store.environment.transaction(() => store.codes.put(no, packed));
 }
 
-function scan({ no }: MadeCode, day: number, routes: readonly number[], agent = phone): void {
-  for (const [index, route] of routes.entries()) {
-    const address = Uint8Array.of(192, 0, 2, index);
-    const from = { codeNo: no, workspaceNo: 1, agent, referer: '', address, isPrefetch: false };
-    engine.scan(0, day * dayMs + index * 60_000, [{ ...from, route }]);
-  }
-}
-
-const get = (path: string, headers = {}) => client.call('GET', `/v1${path}`, { headers });
-const from = formatDay(today - 60);
-
 describe('breakdown', () => {
-  const of = ({ id }: MadeCode, query: string, file = '') =>
+  const of = ({ id }: CountedCode, query: string, file = '') =>
     get(`/qr-codes/${id}/analytics/breakdown${file}?from=${from}&${query}`);
 
   test('by label; what is left led to the target, and all sums to the total', async () => {
@@ -99,7 +79,7 @@ describe('breakdown', () => {
 
   test('a code that never had labels led all to its target, one without scans none', async () => {
     expect((await of(plain, 'by=route')).items).toEqual([{ key: 'target', scans: 2 }]);
-    const unused = await create('https://example.com/unused');
+    const unused = await code();
     expect((await of(unused, 'by=route')).items).toEqual([]);
     expect((await of(unused, 'by=missed')).items).toEqual([]);
   });
@@ -124,7 +104,7 @@ describe('breakdown', () => {
 
   test.each(['route', 'missed'])('by %s is of codes alone', async (by) => {
     const body = { name: 'Both', startDate: from, qrCodeIds: [routed.id] };
-    const { json } = await client.call('POST', '/v1/campaigns', { body });
+    const { json } = await client.post('/v1/campaigns', body);
     for (const whose of ['', `/campaigns/${word(json.id)}`]) {
       const answer = await get(`${whose}/analytics/breakdown?by=${by}`);
       expect([answer.status, answer.json.code]).toEqual([422, 'validation_failed']);
@@ -149,7 +129,7 @@ describe('raw scans', () => {
   });
 
   test('in CSV the last column is the label, empty without any', async () => {
-    const columnOf = async ({ id }: MadeCode): Promise<unknown> => {
+    const columnOf = async ({ id }: CountedCode): Promise<unknown> => {
       const { text } = await get(`/qr-codes/${id}/scans/export.csv?from=${formatDay(today)}`);
       const rows: string[][] = parse(text);
       return rows.map((row) => row.at(-1));
@@ -162,7 +142,7 @@ describe('raw scans', () => {
 test('events name the label, those of a code without labels have no such field', async () => {
   const { items } = await get('/events?type=qr.scanned&limit=100');
   const data = items.map((item) => JSON.parse(JSON.stringify(item)).data);
-  const routesOf = ({ id }: MadeCode): string[] =>
+  const routesOf = ({ id }: CountedCode): string[] =>
     data
       .filter(({ qrId }) => qrId === id)
       .map((one) => ('route' in one ? word(one.route) : 'absent'))

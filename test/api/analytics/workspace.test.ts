@@ -3,58 +3,35 @@
  * numbers say, their CSV read back, pages that hold while scans come in, exports, bad input.
  */
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Positions } from '../../src/api/positions.ts';
-import { dayMs, dayOf, formatDay } from '../../src/model/day.ts';
-import { word } from '../support/client.ts';
-import { type CountedApi, openCountedApi } from './analytics/counted-api.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Positions } from '../../../src/api/positions.ts';
+import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';
+import { word } from '../../support/client.ts';
+import { type CountedCode, crawler, type ScanOptions, useCountedApi } from './counted-api.ts';
 
-const iPhone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
-const crawler = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
 /** Noon of a day that does not end while the test runs. */
 const noonMs = Date.UTC(2026, 5, 15, 12);
 const today = dayOf(noonMs);
-
-let api: CountedApi;
-let engine: CountedApi['engine'];
-let service: CountedApi['service'];
-let client: CountedApi['client'];
-let first: { id: string; no: number };
-let second: { id: string; no: number };
+const from = formatDay(today - 40);
+const { engine, service, client, get, code, scan } = await useCountedApi(noonMs);
+let first: CountedCode;
+let second: CountedCode;
 
 beforeAll(async () => {
-  api = await openCountedApi(noonMs);
-  ({ engine, service, client } = api);
-  first = await create('https://example.com/first');
-  second = await create('https://example.com/second');
-  scan(first, today - 60, 1);
-  scan(first, today - 31, 4);
-  scan(first, today, 5, '=HYPERLINK("https://bad.example/")');
-  scan(first, today, 2, 'https://www.example.org/a,b', crawler);
-  scan(second, today - 1, 3, 'https://a.example/"quoted"');
+  first = await code({ target: 'https://example.com/first' });
+  second = await code({ target: 'https://example.com/second' });
+  scanOn(first, today - 60, 1);
+  scanOn(first, today - 31, 4);
+  scanOn(first, today, 5, { referer: '=HYPERLINK("https://bad.example/")' });
+  scanOn(first, today, 2, { referer: 'https://www.example.org/a,b', agent: crawler });
+  scanOn(second, today - 1, 3, { referer: 'https://a.example/"quoted"' });
   engine.settle();
 });
-afterAll(() => api.close());
 
-async function create(target: string): Promise<{ id: string; no: number }> {
-  const { json } = await client.call('POST', '/v1/qr-codes', { body: { target } });
-  const id = word(json.id);
-  const no = service.codes.findAnywhere(id)?.no ?? 0;
-  return { id, no };
+/** One every ten minutes from midnight. */
+function scanOn(code: CountedCode, day: number, scans: number, more: ScanOptions = {}): void {
+  scan(code, day * dayMs, scans, { stepMs: 600_000, ...more });
 }
-
-/** Scans of as many visitors, one every ten minutes from midnight. */
-function scan({ no }: { no: number }, day: number, scans: number, referer = '', agent = iPhone) {
-  for (let index = 0; index < scans; index++) {
-    const address = Uint8Array.of(192, 0, 2, index);
-    const input = { codeNo: no, workspaceNo: 1, agent, referer, address, isPrefetch: false };
-    engine.scan(0, day * dayMs + index * 600_000, [input]);
-  }
-}
-
-const get = (path: string, headers = {}) => client.call('GET', `/v1${path}`, { headers });
-const from = formatDay(today - 40);
 
 describe('the workspace', () => {
   test('summary: totals, union, top codes and days', async () => {
@@ -92,12 +69,12 @@ describe('the workspace', () => {
   });
 
   test('a deleted code leaves the list of the top, its scans stay in the sums', async () => {
-    const third = await create('https://example.com/third');
-    scan(third, today, 9);
+    const third = await code({ target: 'https://example.com/third' });
+    scanOn(third, today, 9);
     engine.settle();
     const [before] = JSON.parse((await get('/analytics/summary')).text).topCodes;
     expect(before).toMatchObject({ id: third.id, scans: 9 });
-    await client.call('DELETE', `/v1/qr-codes/${third.id}`);
+    await client.delete(`/v1/qr-codes/${third.id}`);
     const after = JSON.parse((await get('/analytics/summary')).text);
     expect(after.topCodes.map(({ id }: { id: string }) => id)).toEqual([first.id, second.id]);
     expect(after.totalScans).toBe(17);
@@ -132,7 +109,7 @@ describe('CSV', () => {
     const rows: string[][] = parse(answer.text);
     expect(rows[0]).toEqual(columns);
     expect(rows.length).toBeGreaterThan(1);
-    const json = await get(`${address}?${query}`, { accept: 'text/csv' });
+    const json = await get(`${address}?${query}`, { headers: { accept: 'text/csv' } });
     expect(json.headers['content-type']).toBe('application/json');
   });
 
@@ -150,7 +127,7 @@ describe('CSV', () => {
 });
 
 describe('raw scans', () => {
-  const list = (query = '', headers = {}) => get(`/qr-codes/${first.id}/scans${query}`, headers);
+  const list = (query = '') => get(`/qr-codes/${first.id}/scans${query}`);
 
   test('newest first, with exactly the documented fields', async () => {
     const { items, json } = await list(`?from=${from}`);
@@ -188,7 +165,7 @@ describe('raw scans', () => {
       if (json.nextCursor === undefined) break;
       query = `?from=${from}&limit=2&cursor=${word(json.nextCursor)}`;
       if (pages === 0) {
-        scan(first, today, 3);
+        scanOn(first, today, 3);
         engine.settle();
       }
     }
@@ -216,9 +193,9 @@ describe('raw scans', () => {
   });
 
   test('NDJSON has one scan a line, of any number', async () => {
-    const busy = await create('https://example.com/busy');
+    const busy = await code({ target: 'https://example.com/busy' });
     for (let round = 0; round < 30; round++) {
-      scan(busy, today, 60);
+      scanOn(busy, today, 60);
       engine.settle();
     }
     const path = `/qr-codes/${busy.id}/scans`;
@@ -235,12 +212,12 @@ describe('raw scans', () => {
   });
 
   test('a deleted code’s scans answer, an unknown code’s and a static one’s do not exist', async () => {
-    await client.call('DELETE', `/v1/qr-codes/${second.id}`);
+    await client.delete(`/v1/qr-codes/${second.id}`);
     const { items } = await get(`/qr-codes/${second.id}/scans?from=${from}`);
     expect(items).toHaveLength(3);
     expect((await get('/qr-codes/qr_00000000000000000000/scans')).status).toBe(404);
     const body = { target: 'https://example.com/', dynamic: false };
-    const still = await client.call('POST', '/v1/qr-codes', { body });
+    const still = await client.post('/v1/qr-codes', body);
     const answer = await get(`/qr-codes/${word(still.json.id)}/scans`);
     expect([answer.status, answer.items]).toEqual([200, []]);
   });

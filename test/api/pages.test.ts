@@ -1,31 +1,24 @@
-/** The brand of a workspace and its texts for pages: changed, refused with all faults, previewed, and shown to the roles. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+/** The brand of a workspace and its texts for pages: changed, refused with all faults, previewed. */
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import sharp from 'sharp';
-import { brandLogoBytesMax } from '../../../src/model/routing/pages.ts';
-import { roundLogoUrl } from '../../images/sample-designs.ts';
-import { type Answer, Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { brandLogoBytesMax } from '../../src/model/routing/pages.ts';
+import { roundLogoUrl } from '../images/sample-designs.ts';
+import { type Answer, word } from '../support/client.ts';
+import { useTestApi } from '../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
+const { service, client } = await useTestApi({ environment: { QZ_PAGES_BRAND_NAME: 'Our host' } });
 let path: string;
 
 beforeAll(async () => {
-  service = await startTestApi({ environment: { QZ_PAGES_BRAND_NAME: 'Our host' } });
-  client = new Client(service.url, service.apiKey);
   path = `/v1/workspaces/${service.first.workspace.id}`;
 });
 beforeEach(() => change({ brand: null, pages: null }));
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
 
 const change = async (body: object, key = service.apiKey): Promise<Answer> =>
-  await client.call('PATCH', path, { key, body });
-const shown = async () => (await client.call('GET', path)).json;
+  await client.patch(path, body, { key });
+const shown = async () => (await client.get(path)).json;
 const preview = async (body: object): Promise<Answer> =>
-  await client.call('POST', `${path}/page-preview`, { body });
+  await client.post(`${path}/page-preview`, body);
 
 const brand = { name: 'Bakery', colour: '#0f6b5c', supportUrl: 'mailto:hello@bakery.example' };
 const text = { title: 'Over', text: 'Come by all the same.' };
@@ -160,10 +153,10 @@ describe('a change', () => {
     const user = await users.create(1, 'viewer', { email: 'other@example.com', name: 'O' });
     const { id } = await workspaces.create(user.id, 'Other');
     const other = `/v1/workspaces/${id}`;
-    expect((await client.call('GET', other)).status).toBe(404);
-    expect((await client.call('PATCH', other, { body: { brand } })).status).toBe(404);
+    expect((await client.get(other)).status).toBe(404);
+    expect((await client.patch(other, { brand })).status).toBe(404);
     const body = { reason: 'expired', language: 'en' };
-    expect((await client.call('POST', `${other}/page-preview`, { body })).status).toBe(404);
+    expect((await client.post(`${other}/page-preview`, body)).status).toBe(404);
   });
 });
 

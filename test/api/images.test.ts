@@ -1,38 +1,18 @@
-/** Images as files: what they are called, and how large they are on paper. */
+/** Images as files: what they are called, how large they are on paper, and that they are drawn once. */
+import { describe, expect, test } from 'vitest';
 import { unzipSync } from 'fflate';
 import * as mupdf from 'mupdf';
-import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAny, scanBoth } from '../../images/read-image.ts';
-import { Client, word } from '../../support/client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { readAny, scanBoth } from '../images/read-image.ts';
+import { type Answer, word } from '../support/client.ts';
+import { useTestApi } from '../support/test-client.ts';
 
-let service: TestApp;
-let client: Client;
-
-beforeAll(async () => {
-  service = await startTestApi({ images: 'drawn' });
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
+const { service, client, makeCode } = await useTestApi({ images: 'drawn' });
 
 const target = 'https://example.com/menu';
-
-async function make(body: object = {}): Promise<string> {
-  return word((await client.call('POST', '/v1/qr-codes', { body: { target, ...body } })).json.id);
-}
-
-async function get(path: string) {
-  const { statusCode, headers, body } = await request(`${service.url}${path}`);
-  return { status: statusCode, headers, bytes: Buffer.from(await body.arrayBuffer()) };
-}
-
-async function dispositionOf(path: string): Promise<string> {
-  return String((await get(path)).headers['content-disposition']);
-}
+const make = async (fields: object = {}): Promise<string> => word((await makeCode(fields)).id);
+const get = async (path: string): Promise<Answer> => await client.get(path, { key: undefined });
+const dispositionOf = async (path: string): Promise<string> =>
+  String((await get(path)).headers['content-disposition']);
 
 describe('the name of a download', () => {
   test.each([
@@ -59,7 +39,7 @@ describe('the name of a download', () => {
     const id = await make({ name: 'Old' });
     const path = `/i/${id}.svg?download=1`;
     expect(await dispositionOf(path)).toContain('"Old.svg"');
-    await client.call('PATCH', `/v1/qr-codes/${id}`, { body: { name: 'New' } });
+    await client.patch(`/v1/qr-codes/${id}`, { name: 'New' });
     for (const format of ['svg', 'png', 'webp', 'pdf', 'eps']) {
       expect(await dispositionOf(`/i/${id}.${format}?download=1`)).toBe(
         `attachment; filename="New.${format}"`,
@@ -74,12 +54,11 @@ describe('the name of a download', () => {
       slug: 'menu/summer',
       name: 'M',
     });
-    const answer = await request(`${service.url}/v1/qr-codes/images`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${service.apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ids: [imported.id], format: 'png' }),
+    const { bytes } = await client.post('/v1/qr-codes/images', {
+      ids: [imported.id],
+      format: 'png',
     });
-    const files = Object.keys(unzipSync(Buffer.from(await answer.body.arrayBuffer())));
+    const files = Object.keys(unzipSync(bytes));
     expect(files).toEqual([`M-${imported.id}.png`]);
   });
 });
@@ -106,7 +85,7 @@ describe('the size of a print', () => {
 
   test('a print of any size reads as the short link', async () => {
     const id = await make();
-    const { json } = await client.call('GET', `/v1/qr-codes/${id}`);
+    const { json } = await client.get(`/v1/qr-codes/${id}`);
     const link = word(json.shortUrl).toUpperCase();
     for (const format of ['pdf', 'eps'] as const) {
       const { bytes } = await get(`/i/${id}.${format}?mm=83`);
@@ -114,25 +93,18 @@ describe('the size of a print', () => {
     }
   });
 
-  test.each([
-    ['pdf?mm=19', 'mm'],
-    ['pdf?mm=501', 'mm'],
-    ['pdf?mm=5.5', 'mm'],
-    ['eps?mm=x', 'mm'],
-    ['pdf?mm=', 'mm'],
-    ['png?mm=50', 'mm'],
-    ['svg?mm=50', 'mm'],
-    ['webp?mm=50', 'mm'],
-  ])('%s is refused by name', async (file, path) => {
-    const id = await make();
-    const { status, faults } = await client.call('GET', `/i/${id}.${file}`, { key: undefined });
-    expect([status, faults[0]?.path]).toEqual([422, path]);
-  });
+  test.each(['pdf?mm=19', 'pdf?mm=501', 'pdf?mm=5.5', 'png?mm=50'])(
+    '%s is refused by name',
+    async (file) => {
+      const { status, faults } = await get(`/i/${await make()}.${file}`);
+      expect([status, faults[0]?.path]).toEqual([422, 'mm']);
+    },
+  );
 
   test('too small a print says the millimetres that fit', async () => {
     const long = `https://example.com/${'a'.repeat(900)}`;
     const id = await make({ target: long, dynamic: false });
-    const { status, faults } = await client.call('GET', `/i/${id}.pdf?mm=30`, { key: undefined });
+    const { status, faults } = await get(`/i/${id}.pdf?mm=30`);
     expect([status, faults[0]?.message]).toEqual([
       422,
       expect.stringMatching(/at least \d+ points \(\d\d mm\)/),
@@ -152,4 +124,27 @@ describe('the size of a print', () => {
     ];
     expect(points.bytes.equals(millimetres.bytes)).toBe(false);
   });
+});
+
+test('an image that is requested again is sent from memory, and is 410 as soon as its code is deleted', async () => {
+  const images = service.images.service;
+  const code = await makeCode();
+  const { pathname, search } = new URL(word(code.imageUrl));
+  const first = await get(pathname + search);
+  const drawn = images.drawn;
+  // A parameter without a meaning, or another order of the others, is the same image from memory.
+  for (const query of [
+    search,
+    `${search}&x=1`,
+    `?x=1&${search.slice(1)}`,
+    `?download=0&${search.slice(1)}`,
+  ]) {
+    const again = await get(pathname + query);
+    expect(again.bytes.equals(first.bytes)).toBe(true);
+    const sent = { date: first.headers.date, 'x-request-id': first.headers['x-request-id'] };
+    expect({ ...again.headers, ...sent }).toEqual(first.headers);
+  }
+  expect(images.drawn).toBe(drawn);
+  await client.delete(`/v1/qr-codes/${word(code.id)}`);
+  expect((await get(pathname + search)).status).toBe(410);
 });

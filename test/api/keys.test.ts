@@ -1,25 +1,18 @@
-/**
- * Who may do what, and the headers that every answer carries: keys, quota, roles, idempotency.
- */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+/** API keys and what they may ask: quota, roles, idempotency, and the headers that every answer carries. */
+import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/model/clock.ts';
-import { Client, type Answer, word } from '../support/client.ts';
+import { type Answer, Client, word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { startTestApi } from '../support/test-app.ts';
+import { useTestApi } from '../support/test-client.ts';
 
 const clock = new OffsetClock();
-let service: TestApp;
-let client: Client;
+const { service, client } = await useTestApi({
+  plan: 'enterprise',
+  clock,
+  environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' },
+});
 const target = 'https://example.com/';
-
-beforeAll(async () => {
-  service = await startTestApi({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
-  client = new Client(service.url, service.apiKey);
-});
-afterAll(async () => {
-  await client.close();
-  await service.close();
-});
 
 /** A client address of its own: the bucket of requests without a key is per address. */
 let addresses = 0;
@@ -66,7 +59,7 @@ describe('every answer carries the quota’s numbers and a request id', () => {
     ['no key, outside /v1', '/nonsense', 404],
     ['the OpenAPI document', '/v1/openapi.json', 200],
   ])('%s, in a Free-sized bucket', async (_name, path, status) => {
-    const answer = await client.call('GET', path, { key: undefined, headers: stranger() });
+    const answer = await client.get(path, { key: undefined, headers: stranger() });
     expect(answer.status).toBe(status);
     expectHeaders(answer, '20');
   });
@@ -98,7 +91,7 @@ describe('keys', () => {
     ['alg none', `Bearer ${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`],
   ])('%s is 401 with WWW-Authenticate', async (_name, authorization) => {
     const headers = { ...stranger(), ...(authorization === undefined ? {} : { authorization }) };
-    const answer = await client.call('GET', '/v1/qr-codes', { key: undefined, headers });
+    const answer = await client.get('/v1/qr-codes', { key: undefined, headers });
     expect([answer.status, answer.json.code]).toEqual([401, 'unauthorized']);
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
   });
@@ -108,12 +101,12 @@ describe('keys', () => {
     const at = key.length - 20;
     const forged = `${key.slice(0, at)}${key[at] === 'A' ? 'B' : 'A'}${key.slice(at + 1)}`;
     const headers = stranger();
-    expect((await client.call('GET', '/v1/qr-codes', { key: forged, headers })).status).toBe(401);
-    expect((await client.call('GET', '/v1/qr-codes', { key })).status).toBe(200);
+    expect((await client.get('/v1/qr-codes', { key: forged, headers })).status).toBe(401);
+    expect((await client.get('/v1/qr-codes', { key })).status).toBe(200);
     const workspaceNo = [...service.workspaces.workspaces.all()][0]?.no ?? 0;
     const payload = JSON.parse(Buffer.from(key.split('.')[1] ?? '', 'base64url').toString());
     await service.workspaces.keys.revoke(workspaceNo, payload.jti);
-    expect((await client.call('GET', '/v1/qr-codes', { key, headers })).status).toBe(401);
+    expect((await client.get('/v1/qr-codes', { key, headers })).status).toBe(401);
   });
 
   test('guessing is refused with 429 after 20 tries of one address, whatever else it forges', async () => {
@@ -123,7 +116,7 @@ describe('keys', () => {
     const statuses: number[] = [];
     let last: Answer | undefined;
     for (let tries = 0; tries < 22; tries += 1) {
-      last = await client.call('GET', '/v1/qr-codes', { key: `a.b.${tries}`, headers });
+      last = await client.get('/v1/qr-codes', { key: `a.b.${tries}`, headers });
       statuses.push(last.status);
     }
     expect(statuses.slice(0, 20)).toEqual(Array(20).fill(401));
@@ -147,20 +140,20 @@ describe('quota', () => {
     const own = await startTestApi({ plan: 'free', clock });
     const free = new Client(own.url, own.apiKey);
     for (let index = 0; index < 20; index += 1) {
-      const answer = await free.call('GET', '/v1/qr-codes');
+      const answer = await free.get('/v1/qr-codes');
       expect(answer.status).toBe(200);
       expect(answer.headers['x-ratelimit-remaining']).toBe(String(19 - index));
       expect(answer.headers['x-ratelimit-limit']).toBe('20');
     }
-    const refused = await free.call('GET', '/v1/qr-codes');
+    const refused = await free.get('/v1/qr-codes');
     expect([refused.status, refused.json.code]).toEqual([429, 'rate_limited']);
     expect(refused.headers['x-ratelimit-remaining']).toBe('0');
     expect(refused.headers['x-ratelimit-reset']).toBe(String(Date.UTC(2026, 2, 1, 12, 1) / 1_000));
     expect(refused.headers['retry-after']).toBe('50');
     const second = await own.keyOf('viewer');
-    expect((await free.call('GET', '/v1/qr-codes', { key: second })).status).toBe(429);
+    expect((await free.get('/v1/qr-codes', { key: second })).status).toBe(429);
     clock.nowMs += 50_000;
-    expect((await free.call('GET', '/v1/qr-codes')).status).toBe(200);
+    expect((await free.get('/v1/qr-codes')).status).toBe(200);
     await free.close();
     await own.close();
   });
@@ -168,7 +161,7 @@ describe('quota', () => {
 
 describe('Idempotency-Key', () => {
   const post = (key: string, body: unknown) =>
-    client.call('POST', '/v1/qr-codes', { body, headers: { 'idempotency-key': key } });
+    client.post('/v1/qr-codes', body, { headers: { 'idempotency-key': key } });
 
   test('the replay is the first answer, marked; nothing is made twice', async () => {
     const first = await post('one', { target });
@@ -199,5 +192,98 @@ describe('Idempotency-Key', () => {
     expect([first.status, again.status]).toEqual([422, 422]);
     expect(again.headers['idempotent-replayed']).toBe('true');
     expect((await post('k'.repeat(256), { target })).status).toBe(422);
+  });
+});
+
+describe('API keys', async () => {
+  const clock = new OffsetClock();
+  const { service, client } = await useTestApi({ clock });
+
+  const works = async (key: string): Promise<number> =>
+    (await client.get('/v1/qr-codes', { key })).status;
+  const create = async (body: unknown, key = service.apiKey) =>
+    await client.post('/v1/api-keys', body, { key });
+
+  test('are shown once, listed without their secret, and revoked at once', async () => {
+    const made = await create({ name: 'Till', role: 'viewer' });
+    expect(made.status).toBe(201);
+    const key = word(made.json.key);
+    expect(made.headers.location).toBe(`/v1/api-keys/${word(made.json.id)}`);
+    expect(await works(key)).toBe(200);
+    const list = await client.get('/v1/api-keys?limit=1');
+    expect(list.items[0]).toMatchObject({ id: made.json.id, name: 'Till', revokedAt: null });
+    expect(list.items[0]?.lastUsedAt).toMatch(/Z$/);
+    expect(list.text).not.toContain(key.split('.')[2]);
+    const path = `/v1/api-keys/${word(made.json.id)}`;
+    expect((await client.delete(path)).json).toEqual({ deleted: true, id: made.json.id });
+    expect(await works(key)).toBe(401);
+    expect((await client.delete(path)).status).toBe(404);
+  });
+
+  test('rotate: both work for the overlap, then the old one is expired', async () => {
+    const old = (await create({ name: 'Old', role: 'editor' })).json;
+    const path = `/v1/api-keys/${word(old.id)}/rotate`;
+    const made = await client.post(path, { overlapSeconds: 3_600 });
+    expect([made.status, made.json.role, made.json.name]).toEqual([201, 'editor', 'Old']);
+    const [before, after] = [word(old.key), word(made.json.key)];
+    expect([await works(before), await works(after)]).toEqual([200, 200]);
+    clock.offsetMs = 3_601_000;
+    expect([await works(before), await works(after)]).toEqual([401, 200]);
+    expect((await client.post(path)).status).toBe(404);
+    clock.offsetMs = 0;
+    const next = await client.post(`/v1/api-keys/${word(made.json.id)}/rotate`);
+    const last = await client.post(`/v1/api-keys/${word(next.json.id)}/rotate`, {
+      overlapSeconds: 0,
+    });
+    expect(await works(word(next.json.key))).toBe(401);
+    expect(await works(word(last.json.key))).toBe(200);
+  });
+
+  test('grant, rotate and revoke nothing above the asker’s role', async () => {
+    const admin = await service.keyOf('admin');
+    expect((await create({ name: 'up', role: 'owner' }, admin)).status).toBe(403);
+    const owner = word((await create({ name: 'own', role: 'owner' })).json.id);
+    const ask = { key: admin };
+    expect((await client.call('POST', `/v1/api-keys/${owner}/rotate`, ask)).status).toBe(403);
+    expect((await client.delete(`/v1/api-keys/${owner}`, ask)).status).toBe(403);
+  });
+
+  test('stay valid when the signing secret is rotated; new ones are signed with the new', async () => {
+    const before = word((await create({ name: 'before' })).json.key);
+    const kid = service.workspaces.rotateSigningKeys();
+    const after = word((await create({ name: 'after' })).json.key);
+    const header = JSON.parse(Buffer.from(after.split('.')[0] ?? '', 'base64url').toString());
+    expect(header).toMatchObject({ kid });
+    expect([await works(before), await works(after)]).toEqual([200, 200]);
+  });
+
+  test('end in the time to come', async () => {
+    const { status, faults } = await create({ name: 'x', expiresAt: '2020-01-01T00:00:00Z' });
+    expect([status, faults[0]?.path]).toEqual([422, 'expiresAt']);
+  });
+
+  test('usage counts exactly under 1,000 parallel requests', async () => {
+    const limit = 700;
+    await service.workspaces.workspaces.setPlan(1, 'enterprise', {
+      perMinute: 5_000,
+      perDay: limit,
+    });
+    const { quota } = service.workspaces;
+    const before = quota.usage(1).day.used;
+    const answers = await Promise.all(
+      Array.from({ length: 1_000 }, async () => await client.get('/v1/session')),
+    );
+    const accepted = answers.filter(({ status }) => status === 200).length;
+    expect(accepted).toBe(limit - before);
+    expect(quota.usage(1).day.used).toBe(limit);
+    const open = { perMinute: 5_000, perDay: undefined };
+    await service.workspaces.workspaces.setPlan(1, 'enterprise', open);
+    const usage = await client.get('/v1/billing/usage');
+    expect(usage.json).toMatchObject({
+      plan: 'enterprise',
+      day: { used: limit + 1, limit: null, remaining: null },
+      minute: { limit: 5_000 },
+      qrCodes: 0,
+    });
   });
 });

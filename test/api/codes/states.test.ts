@@ -1,0 +1,230 @@
+/** Where a code leads now: its status, in the lists too, its campaigns, and what a scan would get. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { isoTime } from '../../../src/model/day.ts';
+import { type Answer, word } from '../../support/client.ts';
+import { useTestApi } from '../../support/test-client.ts';
+
+const { service, client, makeCode, codeNo } = await useTestApi();
+const target = 'https://example.com/menu';
+let run = 0;
+/** Tells the codes of a test from those of the others. */
+let tag = '';
+
+beforeEach(() => {
+  run++;
+  tag = `run-${run}`;
+});
+
+const create = async (fields: object): Promise<string> =>
+  word((await makeCode({ tags: [tag], ...fields })).id);
+const list = async (query: string): Promise<Answer> =>
+  await client.get(`/v1/qr-codes?tag=${tag}&${query}`);
+const idsOf = ({ items }: Answer): string[] => items.map(({ id }) => word(id));
+
+const scan = (id: string, times: number) => service.scans.lifetime.set(codeNo(id), times);
+/** A minute from now. */
+const soonIs = (): string => isoTime(service.clock.now() + 60_000);
+
+test('a code says whether it redirects: in its page, in the list and in the table', async () => {
+  const soon = soonIs();
+  const expiring = await create({ expiresAt: soon, scanLimit: 5 });
+  const limited = await create({ scanLimit: 5 });
+  const plain = await create({});
+  const fixed = await create({ dynamic: false });
+  scan(limited, 5);
+  scan(expiring, 5);
+  scan(plain, 9);
+  const statuses = async (): Promise<unknown[]> => {
+    const ids = [expiring, limited, plain, fixed];
+    const pages = await Promise.all(ids.map(async (id) => await client.get(`/v1/qr-codes/${id}`)));
+    const { items } = await list('limit=10');
+    expect(items.map((item) => item.status).toReversed()).toEqual(
+      pages.map(({ json }) => json.status),
+    );
+    const { text } = await client.get(`/v1/qr-codes/export.csv?tag=${tag}`);
+    const lines = text.trim().split(/\r?\n/);
+    const column = lines.map((line) => line.split(',').at(-1));
+    expect(column).toEqual(['status', ...items.map(({ status }) => status)]);
+    return pages.map(({ json }) => json.status);
+  };
+  expect(await statuses()).toEqual(['used_up', 'used_up', 'active', 'active']);
+  service.clock.move(60_000);
+  expect(await statuses()).toEqual(['expired', 'used_up', 'active', 'active']);
+});
+
+test('?status=paused and not_started, in the order of a redirect', async () => {
+  const inAMinute = soonIs();
+  const paused = await create({ paused: true, startsAt: inAMinute });
+  const early = await create({ startsAt: inAMinute, scanLimit: 1 });
+  const plain = await create({ fallbackUrl: 'https://example.com/later' });
+  scan(early, 3);
+  const by = async (): Promise<string[][]> => {
+    const statuses = ['paused', 'not_started', 'used_up', 'active'];
+    return await Promise.all(statuses.map(async (one) => idsOf(await list(`status=${one}`))));
+  };
+  expect(await by()).toEqual([[paused], [early], [], [plain]]);
+  service.clock.move(60_000);
+  expect(await by()).toEqual([[paused], [], [early], [plain]]);
+});
+
+test('?status filters together with the others, by page, by cursor and as a table', async () => {
+  const soon = soonIs();
+  const groups: Record<string, string[]> = { active: [], expired: [], used_up: [] };
+  for (let made = 0; made < 24; made++) {
+    const bounds = [{}, { expiresAt: soon }, { scanLimit: 2 }][made % 3];
+    const id = await create({ name: made % 2 === 0 ? 'even one' : 'odd one', ...bounds });
+    if (made % 3 === 2) scan(id, 2);
+    groups[['active', 'expired', 'used_up'][made % 3] ?? '']?.unshift(id);
+  }
+  service.clock.move(60_000);
+  for (const [status, ids] of Object.entries(groups)) {
+    const first = await list(`status=${status}&limit=3`);
+    expect([idsOf(first), first.json.total]).toEqual([ids.slice(0, 3), 8]);
+    const third = await list(`status=${status}&limit=3&page=3`);
+    expect([idsOf(third), third.json.total]).toEqual([ids.slice(6), 8]);
+    const next = await list(`status=${status}&limit=3&cursor=${word(first.json.nextCursor)}`);
+    expect([idsOf(next), next.json.total]).toEqual([ids.slice(3, 6), 8]);
+    const even = await list(`status=${status}&search=even&dynamic=true&type=url&limit=10`);
+    expect([even.items.length, even.json.total]).toEqual([4, 4]);
+    const table = await client.get(`/v1/qr-codes/export.csv?tag=${tag}&status=${status}`);
+    expect(table.text.trim().split('\n')).toHaveLength(9);
+  }
+});
+
+test('a raised limit or a later end makes a code active again, in the list at once', async () => {
+  const id = await create({ scanLimit: 2 });
+  scan(id, 2);
+  expect(idsOf(await list('status=used_up'))).toEqual([id]);
+  await client.patch(`/v1/qr-codes/${id}`, { scanLimit: 3 });
+  expect(idsOf(await list('status=used_up'))).toEqual([]);
+  expect(idsOf(await list('status=active'))).toEqual([id]);
+  const expiresAt = isoTime(service.clock.now());
+  const { json } = await client.patch(`/v1/qr-codes/${id}`, { expiresAt });
+  expect(json.status).toBe('expired');
+  expect(idsOf(await list('status=expired'))).toEqual([id]);
+  await client.patch(`/v1/qr-codes/${id}`, { expiresAt: null });
+  expect(idsOf(await list('status=expired'))).toEqual([]);
+});
+
+test('a code shows its campaigns by name and days, those it was put into at creation and later', async () => {
+  const startDate = isoTime(service.clock.now()).slice(0, 10);
+  const campaign = async (name: string, qrCodeIds: string[]): Promise<string> => {
+    const body = { name, startDate, endDate: startDate, qrCodeIds };
+    return word((await client.post('/v1/campaigns', body)).json.id);
+  };
+  const days = { startDate, endDate: startDate };
+  const spring = await campaign('Spring', []);
+  const made = await client.post('/v1/qr-codes', { target, campaignIds: [spring] });
+  expect(made.json.campaigns).toEqual([{ id: spring, name: 'Spring', ...days }]);
+  const id = word(made.json.id);
+  const summer = await campaign('Summer', [id]);
+  const both = await client.get(`/v1/qr-codes/${id}`);
+  expect(both.json.campaigns).toEqual([
+    { id: spring, name: 'Spring', ...days },
+    { id: summer, name: 'Summer', ...days },
+  ]);
+  expect(both.json.campaignIds).toEqual([spring, summer]);
+  await client.patch(`/v1/campaigns/${spring}`, { name: 'Early spring', endDate: null });
+  await client.delete(`/v1/campaigns/${summer}`);
+  const after = await client.patch(`/v1/qr-codes/${id}`, { name: 'Table 1' });
+  expect(after.json.campaigns).toEqual([
+    { id: spring, name: 'Early spring', startDate, endDate: null },
+  ]);
+});
+
+describe('resolve', () => {
+  async function resolve(id: string, query = ''): Promise<unknown> {
+    const { status, json } = await client.get(`/v1/qr-codes/${id}/resolve?${query}`);
+    expect(status).toBe(200);
+    return json;
+  }
+
+  const to = (location: string, label: string, reason = 'rule') => {
+    return { status: 302, location, label, reason };
+  };
+  const rule = (label: string, conditions: object) => {
+    return { label, if: conditions, then: { target: `https://e.co/${label}` } };
+  };
+
+  test('rules, by what is said of the scan; the target without', async () => {
+    const id = await create({
+      utm: { source: '{label}' },
+      passQuery: true,
+      rules: [
+        rule('ios', { os: ['iOS'], device: ['mobile'] }),
+        rule('de', { language: ['de'], country: ['AT'] }),
+        rule('table', { query: { table: '*' } }),
+        rule('lunch', { time: { from: '11:00', to: '14:00', timezone: 'America/New_York' } }),
+      ],
+    });
+    const night = 'at=2026-07-01T04:00:00Z';
+    // A system without a device is on what it is mostly on.
+    expect(await resolve(id, `os=iOS&${night}`)).toEqual(
+      to('https://e.co/ios?utm_source=ios', 'ios'),
+    );
+    expect(await resolve(id, `os=iOS&device=tablet&${night}`)).toEqual(
+      to(`${target}?utm_source=target`, 'target', 'target'),
+    );
+    expect(await resolve(id, `language=fr;q=0.5,de-AT&country=AT&${night}`)).toEqual(
+      to('https://e.co/de?utm_source=de', 'de'),
+    );
+    expect(
+      await resolve(id, `query=${encodeURIComponent('table=4&utm_source=x')}&${night}`),
+    ).toEqual(to('https://e.co/table?utm_source=table&table=4', 'table'));
+    // Half past ten in New York in winter, half past eleven in summer.
+    expect(await resolve(id, 'at=2026-01-01T15:30:00Z')).toMatchObject({ label: 'target' });
+    expect(await resolve(id, 'at=2026-07-01T15:30:00Z')).toMatchObject({ label: 'lunch' });
+  });
+
+  test('a split shows all its variants, of a rule and of the code', async () => {
+    const variant = (label: string, weight: number) => ({
+      label,
+      target: `https://e.co/${label}`,
+      weight,
+    });
+    const id = await create({
+      rules: [
+        {
+          label: 'x',
+          if: { os: ['Android'] },
+          then: { split: [variant('a', 1), variant('b', 3)] },
+        },
+      ],
+      split: [variant('c', 2), variant('d', 2)],
+    });
+    expect(await resolve(id, 'os=Android')).toEqual({
+      ...to('https://e.co/b', 'b', 'split'),
+      variants: [
+        { label: 'a', location: 'https://e.co/a', share: 0.25 },
+        { label: 'b', location: 'https://e.co/b', share: 0.75 },
+      ],
+    });
+    expect(await resolve(id)).toMatchObject({ label: 'c', reason: 'split' });
+  });
+
+  test('states, in the order of a redirect, with and without a fallback', async () => {
+    const startsAt = isoTime(service.clock.now() + 60_000);
+    const expiresAt = isoTime(service.clock.now() + 120_000);
+    const id = await create({ startsAt, expiresAt, scanLimit: 5 });
+    const ended = (reason: string, status = 410) => ({
+      status,
+      location: null,
+      label: reason,
+      reason,
+    });
+    expect(await resolve(id)).toEqual(ended('not_started', 404));
+    expect(await resolve(id, `at=${startsAt}`)).toEqual(to(target, 'target', 'target'));
+    expect(await resolve(id, `at=${expiresAt}`)).toEqual(ended('expired'));
+    scan(id, 5);
+    expect(await resolve(id, `at=${startsAt}`)).toEqual(ended('used_up'));
+    const body = { paused: true, fallbackUrl: 'https://e.co/later' };
+    await client.patch(`/v1/qr-codes/${id}`, body);
+    expect(await resolve(id)).toEqual(to('https://e.co/later', 'paused', 'paused'));
+  });
+
+  test('a static code leads nowhere else', async () => {
+    const id = await create({ dynamic: false });
+    const { status, json } = await client.get(`/v1/qr-codes/${id}/resolve`);
+    expect([status, json.code]).toEqual([409, 'static_code']);
+  });
+});
