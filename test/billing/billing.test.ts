@@ -1,8 +1,10 @@
-/** Billing with the manual provider on a clock in the hand: starts, changes, ends, races, restarts. */
+/** Billing with the manual provider on a clock in the hand: starts, changes, ends, races, restarts, the scheduler. */
 import { describe, expect, it } from 'vitest';
-import { addMonths } from '../../src/model/day.ts';
-import { dayMs, isoTime } from '../../src/model/day.ts';
-import { openBillingFixture, type BillingFixture } from './billing-fixture.ts';
+import { addMonths, dayMs, isoTime } from '../../src/model/day.ts';
+import { openBillingScheduler } from '../../src/billing/billing-scheduler.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { soon } from '../support/soon.ts';
+import { type BillingFixture, openBillingFixture } from './billing-fixture.ts';
 
 const nothing = (): void => undefined;
 const yearMs = 365 * dayMs;
@@ -242,4 +244,19 @@ describe('time', () => {
     expect(left.map(({ key }) => key)).toEqual([1]);
     expect(fixture.due()).toHaveLength(1);
   });
+});
+
+it('makes a canceled plan Free, after a stop and while it runs', async () => {
+  const fixture = await openBillingFixture();
+  const cancelAndWait = async (): Promise<void> => {
+    await fixture.subscribe('pro');
+    await fixture.billing.cancel(fixture.actor.workspaceNo, undefined);
+    fixture.app.clock.move(32 * dayMs);
+  };
+  await cancelAndWait();
+  const scheduler = await openBillingScheduler(fixture.billing, createLog('silent'), 10);
+  expect(fixture.plan()).toBe('free');
+  await cancelAndWait();
+  await expect.poll(() => fixture.plan(), soon).toBe('free');
+  await scheduler.close();
 });

@@ -1,11 +1,18 @@
-/** What is due and cannot be read, or holds its place for long, keeps nobody behind it from being looked at. */
+/** What is kept, what is due, and that nothing that is slow or damaged keeps others from being looked at. */
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import type { TargetChecker } from '../../src/model/watches/watch.ts';
+import { expect, it, onTestFinished, test } from 'vitest';
+import {
+  incidentsKept,
+  type TargetChecker,
+  type WatchFindings,
+  type WatchRules,
+  watchStateOf,
+} from '../../src/model/watches/watch.ts';
+import { concludeTargets } from '../../src/watches/conclusions.ts';
 import { startMailServer } from '../support/fakes/mail-server.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
-import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
 import { timersOf } from '../store/timers.ts';
+import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
 
 const answering: TargetChecker = {
   check: async () => ({ status: 200 }),
@@ -106,4 +113,72 @@ test('a workspace with many watches of a slow host leaves rounds to others', asy
   // A quarter of the rounds ended with it.
   const { targetDue } = app.store.watches;
   expect(targetDue.due(app.clock.now() - 1, 1_000).length).toBe(600 - 25);
+});
+
+test('the newest incidents are kept, and an open one before those that have ended', async () => {
+  const fixture = await openWatchesFixture();
+  const { store } = fixture.app;
+  const { watches, incidents } = fixture.app.watches;
+  const watch = watches.get(1, await fixture.watch({ silentHours: 5 }));
+  const spike = {
+    kind: 'spiking',
+    name: 'Poster',
+    sinceMs: noonMs,
+    expected: 2,
+    seen: 40,
+  } as const;
+  const begun = await store.environment.transaction(() =>
+    Array.from({ length: incidentsKept + 5 }, (_, at) => {
+      const id = incidents.begin(watch, spike);
+      if (at > 0) incidents.end(watch, id, 'recovered');
+      return id;
+    }),
+  );
+  const all = { limit: incidentsKept + 10, isOpen: false };
+  const kept = incidents.page(1, all, () => true).data.map(({ id }) => id);
+  expect(kept.toReversed()).toEqual([begun[0], ...begun.slice(6)]);
+  const open = incidents.page(1, { ...all, isOpen: true }, () => true).data;
+  expect(open.map(({ id }) => id)).toEqual([begun[0]]);
+});
+
+test('a watch notes a bounded number of targets that fail, and the next when one recovers', () => {
+  const failed = (count: number, from = 0, atMs = noonMs) =>
+    Array.from({ length: count }, (_, at) => ({
+      url: `https://example.com/${from + at}`,
+      atMs,
+      result: { is: 'failing', fault: 'dns' } as const,
+    }));
+  let begun = 0;
+  const writer = { begin: () => `inc_${(begun += 1)}`, end: () => undefined };
+  const none: WatchFindings = { gaps: [], failing: [] };
+  const first = concludeTargets(none, failed(30), noonMs, writer);
+  expect(first.failing.map(({ url }) => url)).toEqual(failed(20).map(({ url }) => url));
+  const laterMs = noonMs + hourMs;
+  const answers = {
+    url: 'https://example.com/0',
+    atMs: laterMs,
+    result: { is: 'answering' },
+  } as const;
+  const second = concludeTargets(first, [answers, ...failed(29, 1, laterMs)], laterMs, writer);
+  expect([begun, second.failing.length]).toEqual([19, 20]);
+  expect(second.failing.at(-1)).toEqual({ url: 'https://example.com/20', sinceMs: laterMs });
+});
+
+const silent = { incidentId: 'inc_1', sinceMs: 1 };
+const scansCheckedAtMs = 5;
+const targetCheckedAtMs = 5;
+const scans: WatchRules = { silentHours: 5, target: false, mailTo: [] };
+const target: WatchRules = { target: true, mailTo: [] };
+const both: WatchRules = { spikeFactor: 3, target: true, mailTo: [] };
+
+it.each<[string, WatchRules, Partial<WatchFindings>]>([
+  ['pending', scans, {}],
+  ['pending', target, { scansCheckedAtMs }],
+  ['pending', both, { scansCheckedAtMs }],
+  ['silent', both, { scansCheckedAtMs, silent }],
+  ['ok', scans, { scansCheckedAtMs }],
+  ['ok', target, { targetCheckedAtMs }],
+  ['ok', both, { scansCheckedAtMs, targetCheckedAtMs }],
+])('%s: %o %o', (state, rules, findings) => {
+  expect(watchStateOf(rules, { gaps: [], failing: [], ...findings })).toBe(state);
 });
