@@ -1,5 +1,6 @@
 /** Deliveries and dead letters through HTTP: events of real changes, a real receiver, retries in milliseconds. */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { soon } from '../support/soon.ts';
 import { type Answer, type Json, word } from '../support/client.ts';
 import {
   healthy,
@@ -11,9 +12,8 @@ import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { useTestApi } from '../support/test-client.ts';
 
 const broken = { kind: 'answer', status: 500, body: 'broken' } as const;
-const waitMsMax = 30_000;
 
-const { client } = await useTestApi({
+const { client, makeCode } = await useTestApi({
   clock: new OffsetClock(),
   environment: {
     QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
@@ -39,8 +39,7 @@ const endpoint = async (more: object = {}): Promise<Json> =>
     .json;
 
 /** A change whose event the endpoint listens to. */
-const happen = async (): Promise<Json> =>
-  (await client.post('/v1/qr-codes', { target: 'https://example.com/' })).json;
+const happen = async (): Promise<Json> => await makeCode();
 
 const get = async (path: string): Promise<Json> => (await client.get(`/v1${path}`)).json;
 const post = async (path: string, body?: object, key?: string): Promise<Answer> =>
@@ -50,15 +49,11 @@ const post = async (path: string, body?: object, key?: string): Promise<Answer> 
   });
 
 /** Polls until an answer is as wanted. */
-async function eventually(path: string, isWanted: (answer: Answer) => boolean): Promise<Answer> {
-  const deadline = Date.now() + waitMsMax;
-  for (;;) {
+const eventually = async (path: string, isWanted: (answer: Answer) => boolean): Promise<Answer> =>
+  await vi.waitUntil(async () => {
     const answer = await client.get(`/v1${path}`);
-    if (isWanted(answer)) return answer;
-    if (Date.now() > deadline) throw new Error(`Cannot wait longer: ${path} says ${answer.text}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
+    return isWanted(answer) && answer;
+  }, soon);
 
 /** Polls a list until it has `count` items. */
 async function listed(path: string, count: number): Promise<readonly Json[]> {
@@ -243,66 +238,39 @@ describe('dead letters', () => {
 });
 
 test('fixed words of a path win over ids', async () => {
-  const unknown = 'dlv_00000000000000000000';
-  const one = await client.get(`/v1/webhooks/deliveries/${unknown}`);
-  expect([one.status, one.json.detail]).toEqual([404, 'There is no delivery with this id']);
   expect((await client.get('/v1/webhooks/dead-letters')).status).toBe(200);
   const other = await client.delete('/v1/webhooks/dead-letters');
   expect([other.status, other.headers.allow]).toEqual([405, 'GET, HEAD']);
   expect((await client.get('/v1/webhooks/deliveries')).status).toBe(404);
-  for (const more of ['deliveries', 'test', 'rotate-secret']) {
-    const method = more === 'deliveries' ? 'GET' : 'POST';
-    const body = more === 'test' ? { body: { event: 'qr.created' } } : {};
-    const path = `/v1/webhooks/whk_00000000000000000000/${more}`;
-    const answer = await client.call(method, path, body);
-    expect([answer.status, answer.json.detail]).toEqual([
-      404,
-      'There is no webhook endpoint with this id',
-    ]);
-  }
+  const one = await client.get('/v1/webhooks/deliveries/dlv_00000000000000000000');
+  expect(one.json.detail).toBe('There is no delivery with this id');
+  const list = await client.get('/v1/webhooks/whk_00000000000000000000/deliveries');
+  expect(list.json.detail).toBe('There is no webhook endpoint with this id');
 });
 
 describe('bad input', () => {
-  test.each([
-    ['/webhooks/dead-letters?from=2026-02-30', 'from'],
-    ['/webhooks/dead-letters?to=yesterday', 'to'],
-    ['/webhooks/dead-letters?from=2026-03-02&to=2026-03-01', 'from'],
-    ['/webhooks/dead-letters?cursor=x', 'cursor'],
-    ['/webhooks/dead-letters?limit=101', 'limit'],
-    ['/webhooks/dead-letters?endpointId=x', 'endpointId'],
-    ['/webhooks/dead-letters?endpointId=dlv_00000000000000000000', 'endpointId'],
-  ])('GET %s', async (path, fault) => {
-    const answer = await client.get(`/v1${path}`);
-    expect([answer.status, answer.faults[0]?.path]).toEqual([422, fault]);
-  });
-
-  test('of an endpoint’s list', async () => {
-    const made = await endpoint();
-    for (const query of ['state=gone', 'cursor=%20', 'cursor=NaN', 'cursor=1.2', 'page=0']) {
-      const answer = await client.get(`/v1${deliveriesOf(made, `?${query}`)}`);
-      expect([query, answer.status]).toEqual([query, 422]);
-    }
-  });
+  test.each(['from=2026-02-30', 'to=yesterday', 'from=2026-03-02&to=2026-03-01'])(
+    'dead letters ?%s',
+    async (query) => {
+      const { status, faults } = await client.get(`/v1/webhooks/dead-letters?${query}`);
+      expect([status, faults[0]?.path]).toEqual([422, query.split('=')[0]]);
+    },
+  );
 
   test.each([
-    [{}, ['from required', 'to required']],
-    [{ from: 'x', to: '2026-01-01' }, ['from invalid']],
-    [{ from: '2026-01-02', to: '2026-01-01T23:59:59.999Z' }, ['from after_to']],
-    [{ from: '2026-01-01', to: '2026-01-02', endpointId: 'x' }, ['endpointId invalid']],
-    [{ from: '2026-01-01', to: '2026-01-02', all: true }, ['all unknown_field']],
+    [{ from: 'x', to: '2026-01-01' }, 'from invalid'],
+    [{ from: '2026-01-02', to: '2026-01-01T23:59:59.999Z' }, 'from after_to'],
+    [{ from: '2026-01-01', to: '2026-01-02', endpointId: 'x' }, 'endpointId invalid'],
   ])('replay of %j', async (body, expected) => {
-    const answer = await post('/webhooks/dead-letters/replay', body);
-    expect(answer.status).toBe(422);
-    expect(answer.faults.map(({ path, code }) => `${path} ${code}`)).toEqual(expected);
+    const { status, faults } = await post('/webhooks/dead-letters/replay', body);
+    expect([status, ...faults.map(({ path, code }) => `${path} ${code}`)]).toEqual([422, expected]);
   });
 
   test('replay for an unknown endpoint is 404, a filter by one is an empty list', async () => {
     const endpointId = 'whk_00000000000000000000';
     const body = { from: '2026-01-01', to: '2026-01-02', endpointId };
     expect((await post('/webhooks/dead-letters/replay', body)).status).toBe(404);
-    expect(await get(`/webhooks/dead-letters?endpointId=${endpointId}`)).toMatchObject({
-      data: [],
-      total: 0,
-    });
+    const none = { data: [], total: 0 };
+    expect(await get(`/webhooks/dead-letters?endpointId=${endpointId}`)).toMatchObject(none);
   });
 });

@@ -2,17 +2,12 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventKinds } from '../../src/model/event.ts';
 import { endpointsMax } from '../../src/webhooks/endpoints/endpoints.ts';
 import { type Answer, type Json, word } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
-import {
-  healthy,
-  openReceiver,
-  type ReceivedRequest,
-  type Receiver,
-} from '../support/fakes/receiver.ts';
+import { healthy, openReceiver, type ReceivedRequest } from '../support/fakes/receiver.ts';
 import { useTestApi } from '../support/test-client.ts';
 
 const clock = new OffsetClock();
@@ -20,22 +15,12 @@ const { service, client } = await useTestApi({
   clock,
   environment: { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' },
 });
-let receiver: Receiver;
-
-beforeAll(async () => {
-  receiver = await openReceiver();
-});
+const receiver = await openReceiver();
 beforeEach(() => receiver.behave(healthy));
-afterAll(async () => {
-  await receiver.close();
-});
+afterAll(() => receiver.close());
 
-const create = async (more: object = {}, headers: Record<string, string> = {}): Promise<Answer> =>
-  await client.post(
-    '/v1/webhooks',
-    { url: receiver.url(), events: ['member.joined'], ...more },
-    { headers },
-  );
+const create = async (more: object = {}): Promise<Answer> =>
+  await client.post('/v1/webhooks', { url: receiver.url(), events: ['member.joined'], ...more });
 const pathOf = ({ json }: Answer, more = ''): string => `/v1/webhooks/${word(json.id)}${more}`;
 
 describe('an endpoint', () => {
@@ -80,19 +65,12 @@ describe('an endpoint', () => {
     const off = await patch({ status: 'disabled' });
     expect(off).toMatchObject({ status: 'disabled', disabledReason: 'by_hand' });
     expect(off.disabledAt).toMatch(/Z$/);
-    expect((await client.get(pathOf(made))).json).toMatchObject({
-      health: { state: 'disabled' },
-    });
-    expect(await patch({ status: 'enabled' })).toMatchObject({
-      status: 'enabled',
-      disabledAt: null,
-    });
+    expect((await client.get(pathOf(made))).json.health).toMatchObject({ state: 'disabled' });
+    const on = { status: 'enabled', disabledAt: null };
+    expect(await patch({ status: 'enabled' })).toMatchObject(on);
     expect(await patch({})).toMatchObject({ events: ['*'], status: 'enabled' });
     const deleted = await client.delete(pathOf(made));
     expect(deleted.json).toEqual({ deleted: true, id: made.json.id });
-    for (const method of ['GET', 'DELETE']) {
-      expect((await client.call(method, pathOf(made))).status).toBe(404);
-    }
     expect((await client.patch(pathOf(made), {})).status).toBe(404);
   });
 });
@@ -116,42 +94,21 @@ describe('bad input', () => {
       'url credentials',
       'x unknown_field',
     ]);
-    expect(await faultsOf({})).toEqual([422, 'events required', 'url required']);
   });
 
   test.each([
-    ['http://10.0.0.1/', 'url blocked_ip'],
-    ['http://169.254.169.254/latest', 'url blocked_ip'],
-    ['http://0x0a000001/', 'url blocked_ip'],
-    ['http://[::ffff:10.0.0.1]/', 'url blocked_ip'],
-    ['http://[64:ff9b::a00:1]/', 'url blocked_ip'],
-    ['ftp://example.com/', 'url invalid_url'],
-    ['example.com/hook', 'url invalid_url'],
-    ['http://exa mple.com/', 'url invalid_characters'],
-  ])('address %j', async (url, fault) => {
-    expect(await faultsOf({ url, events })).toEqual([422, fault]);
-    const made = await create();
-    const changed = await client.patch(pathOf(made), { url });
-    expect([changed.status, changed.faults[0]?.path]).toEqual([422, 'url']);
-    await client.delete(pathOf(made));
-  });
-
-  test.each([
+    [{ url: 'http://169.254.169.254/latest' }, 'url blocked_ip'],
+    [{ url: 'http://[::ffff:10.0.0.1]/' }, 'url blocked_ip'],
+    [{ url: 'ftp://example.com/' }, 'url invalid_url'],
+    [{ url: 'http://exa mple.com/' }, 'url invalid_characters'],
     [{ events: [] }, 'events too_small'],
     [{ events: ['qr.created', 'qr.created'] }, 'events invalid'],
-    [{ events, description: 'a\u0007' }, 'description invalid_format'],
-    [{ events, secret: 'whsec_mine' }, 'secret unknown_field'],
-  ])('%j', async (body, fault) => {
-    expect(await faultsOf({ url: receiver.url(), ...body })).toEqual([422, fault]);
-  });
-
-  test.each([
-    ['/test', {}, 'event'],
-    ['/test', { event: '*' }, 'event'],
-  ])('%s %j', async (more, body, path) => {
+    [{ description: 'a\u0007' }, 'description invalid_format'],
+  ])('%j is refused, in a change too', async (body, fault) => {
+    expect(await faultsOf({ url: receiver.url(), events, ...body })).toEqual([422, fault]);
     const made = await create();
-    const { status, faults } = await client.post(pathOf(made, more), body);
-    expect([status, faults[0]?.path]).toEqual([422, path]);
+    const changed = await client.patch(pathOf(made), body);
+    expect([changed.status, `${changed.faults[0]?.path}`]).toEqual([422, fault.split(' ')[0]]);
     await client.delete(pathOf(made));
   });
 });
