@@ -1,37 +1,20 @@
 /** People in the dashboard: signing in, sessions and their cookie, CSRF, throttling, passwords, workspaces, their limit. */
 import { createSecretKey } from 'node:crypto';
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Passwords } from '../../src/workspaces/passwords.ts';
 import { SessionCookie } from '../../src/api/workspaces/cookie.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { Browser } from '../support/browser.ts';
 import { Client, word } from '../support/client.ts';
+import { makeMember, useTestApi } from '../support/test-client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
-let service: TestApp;
-let browser: Browser;
 const email = 'owner@localhost.localdomain';
 const password = 'correct horse';
-
-beforeAll(async () => {
-  service = await startTestApi({
-    environment: { QZ_TRUSTED_PROXIES: '127.0.0.1', QZ_BOOTSTRAP_PASSWORD: password },
-  });
-  browser = new Browser(service);
-});
-afterAll(async () => {
-  await browser.close();
-  await service.close();
-});
+const environment = { QZ_TRUSTED_PROXIES: '127.0.0.1', QZ_BOOTSTRAP_PASSWORD: password };
+const { service } = await useTestApi({ environment });
+const browser = new Browser(service);
+afterAll(() => browser.close());
 
 describe('signing in', () => {
   test('gives a cookie for this host that scripts cannot read, and a CSRF token', async () => {
@@ -55,18 +38,6 @@ describe('signing in', () => {
     const known = await answerTo(email);
     expect(known).toMatchObject({ status: 401, cookie: undefined });
     expect(await answerTo('nobody@example.com')).toEqual(known);
-  });
-
-  test.each([
-    [{ email }, 422],
-    [{ email, password: 'x'.repeat(257) }, 422],
-    [{ email: 'x'.repeat(300), password }, 422],
-    [{ email: ['a'], password }, 422],
-    [{ email, password, admin: true }, 422],
-  ])('refuses %j', async (body, status) => {
-    const headers = { 'x-forwarded-for': '192.0.2.9' };
-    const answer = await browser.post('/v1/auth/sign-in', body, { headers });
-    expect(answer.status).toBe(status);
   });
 
   test('waits longer after each failure, whether the account exists or not', async () => {
@@ -141,16 +112,13 @@ describe('a session', () => {
   test('ends on sign-out, others on a change of the password', async () => {
     const user = { email: 'zoë@exämple.com', name: 'Zoë', password: 'first password' };
     await service.workspaces.users.create(1, 'viewer', user);
-    const [one, two] = [new Browser(service), new Browser(service)];
-    for (const each of [one, two]) {
-      expect((await each.signIn(user.email, user.password, '192.0.2.77')).status).toBe(200);
-    }
+    const one = await Browser.signedIn(service, user, '192.0.2.77');
+    const two = await Browser.signedIn(service, user, '192.0.2.77');
     const change = async (oldPassword: string, newPassword: string): Promise<number> => {
       const body = { oldPassword, newPassword };
       return (await one.post('/v1/auth/password', body)).status;
     };
     expect(await change('wrong', 'second password')).toBe(401);
-    expect(await change(user.password, 'short')).toBe(422);
     const weak = { oldPassword: user.password, newPassword: 'password1' };
     const { faults } = await one.post('/v1/auth/password', weak);
     expect(faults).toMatchObject([{ path: 'newPassword', code: 'too_weak' }]);
@@ -162,7 +130,6 @@ describe('a session', () => {
     expect((await two.signIn(user.email, 'second password', '192.0.2.78')).status).toBe(200);
     await service.workspaces.accounts.resetPassword(user.email, 'third password');
     expect((await two.get('/v1/session')).status).toBe(401);
-    await Promise.all([one.close(), two.close()]);
   });
 });
 
@@ -186,23 +153,19 @@ test('sign-ins beyond the queue of hashes get 503, and other requests are served
 });
 
 test.each([
-  { base: 'http://localhost:8081', local: true },
-  { base: 'https://go.example.com', local: false },
-])('says what short links begin with: $base', async ({ base, local }) => {
-  const service = await startTestApi({ environment: { QZ_SHORT_URL_BASE: base } });
-  const client = new Client(service.url, service.apiKey);
-  const { json } = await client.get('/v1/session');
-  expect(json.shortLinks).toEqual({ base, local });
-  await client.close();
-});
-
-test.each([['2026-06-05'], [undefined]])('says the date of the geo data: %s', async (date) => {
-  const service = await startTestApi({ answers: { geo: { date } } });
-  const client = new Client(service.url, service.apiKey);
-  const { json } = await client.get('/v1/session');
-  expect(json['geoDate']).toBe(date ?? null);
-  await client.close();
-});
+  [{ QZ_SHORT_URL_BASE: 'http://localhost:8081' }, true, '2026-06-05'],
+  [{ QZ_SHORT_URL_BASE: 'https://go.example.com' }, false, undefined],
+])(
+  'says what short links begin with, and the date of the geo data: %j',
+  async (given, local, date) => {
+    const app = await startTestApi({ environment: given, answers: { geo: { date } } });
+    const client = new Client(app.url, app.apiKey);
+    const { json } = await client.get('/v1/session');
+    expect(json.shortLinks).toEqual({ base: given.QZ_SHORT_URL_BASE, local });
+    expect(json.geoDate).toBe(date ?? null);
+    await client.close();
+  },
+);
 
 test('over https the cookie is Secure and bound to this host', () => {
   const cookie = new SessionCookie('https://qr.example.com');
@@ -213,25 +176,13 @@ test('over https the cookie is Secure and bound to this host', () => {
 });
 
 describe('the limit of people', () => {
-  const email = 'owner@localhost.localdomain';
-  const password = 'correct horse';
   const perMinute = 600;
-
   let app: TestApp;
   let keys: Client;
-
-  async function openBrowser(who = { email, password }): Promise<Browser> {
-    const browser = new Browser(app);
-    onTestFinished(() => browser.close());
-    expect((await browser.signIn(who.email, who.password)).status).toBe(200);
-    return browser;
-  }
+  const openBrowser = (who = { email, password }): Promise<Browser> => Browser.signedIn(app, who);
 
   beforeEach(async () => {
-    app = await startTestApi({
-      plan: 'free',
-      environment: { QZ_TRUSTED_PROXIES: '127.0.0.1', QZ_BOOTSTRAP_PASSWORD: password },
-    });
+    app = await startTestApi({ plan: 'free', environment });
     keys = new Client(app.url, app.apiKey);
     onTestFinished(() => keys.close());
   });
@@ -251,9 +202,7 @@ describe('the limit of people', () => {
 
   test('a person has 600 requests a minute over all sessions, refused ones too, and no more', async () => {
     const [one, other] = [await openBrowser(), await openBrowser()];
-    const { users } = app.workspaces;
-    const jane = { email: 'jane@example.com', password };
-    await users.create(app.actor.workspaceNo, 'viewer', { ...jane, name: 'Jane' });
+    const jane = await makeMember(app, 'viewer');
     const unproven = { headers: { 'x-csrf-token': 'x' }, body: { target: 'https://example.com/' } };
     expect((await one.call('POST', '/v1/qr-codes', unproven)).status).toBe(403);
     expect((await one.get('/v1/nonsense')).status).toBe(404);

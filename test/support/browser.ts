@@ -1,4 +1,5 @@
 /** What a browser does with sessions: keeps the cookie, sends the CSRF token. */
+import { onTestFinished } from 'vitest';
 import { type Answer, Caller, type CallOptions, Client, word } from './client.ts';
 import type { TestApp } from './test-app.ts';
 
@@ -10,6 +11,19 @@ export class Browser extends Caller {
   constructor(service: Pick<TestApp, 'url'>) {
     super();
     this.#client = new Client(service.url);
+  }
+
+  /** One that is signed in; it closes when the test ends. @throws Error when the sign-in is refused */
+  static async signedIn(
+    service: Pick<TestApp, 'url'>,
+    { email, password }: { readonly email: string; readonly password: string },
+    from?: string,
+  ): Promise<Browser> {
+    const browser = new Browser(service);
+    onTestFinished(() => browser.close());
+    const { status, text } = await browser.signIn(email, password, from);
+    if (status !== 200) throw new Error(`Cannot sign in as ${email}: ${text}`);
+    return browser;
   }
 
   async signIn(email: string, password: string, from = '127.0.0.1'): Promise<Answer> {

@@ -1,5 +1,7 @@
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
+import type { Role } from '../../src/model/workspace.ts';
 import { Client, type Json, word } from './client.ts';
+import { type MailServer, startMailServer } from './fakes/mail-server.ts';
 import { startTestApi, type TestApp } from './test-app.ts';
 import type { TestAppOptions } from './test-app-options.ts';
 
@@ -56,3 +58,46 @@ export async function makeStranger({
   const own = { workspaceNo, userId: user.id, name: 'stranger', role: 'owner' } as const;
   return (await keys.create(own)).token;
 }
+
+export interface Member {
+  readonly id: string;
+  readonly email: string;
+  readonly password: string;
+  readonly key: string;
+}
+
+let members = 0;
+
+/** A member of the first workspace, who has a password and a key of the same role. */
+export async function makeMember(
+  { workspaces: { users, keys } }: TestApp,
+  role: Role,
+  email = `member${(members += 1)}@example.com`,
+): Promise<Member> {
+  const password = 'a good password';
+  const { id } = await users.create(1, role, { email, name: 'Jane', password });
+  const { token } = await keys.create({ workspaceNo: 1, userId: id, name: role, role });
+  return { id, email, password, key: token };
+}
+
+export interface Mailing {
+  readonly mail: MailServer;
+  readonly service: TestApp;
+  readonly client: Client;
+}
+
+/** The API with a mail server, for one test: all of it closes when the test ends. */
+export async function openMailing(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Mailing> {
+  const mail = await startMailServer();
+  onTestFinished(() => mail.close());
+  const service = await startTestApi({ environment: { ...mail.environment, ...environment } });
+  const client = new Client(service.url, service.apiKey);
+  onTestFinished(() => client.close());
+  return { mail, service, client };
+}
+
+/** The token of the link in a mail. */
+export const tokenIn = ({ source }: { readonly source: string }): string =>
+  /token=(?:3D)?([\w-]{43})/.exec(source.replace(/=\r\n/g, ''))?.[1] ?? '';
