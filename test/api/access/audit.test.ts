@@ -1,6 +1,6 @@
 /** The audit log: which requests have a line, what it says, and what it never says. */
 import { readFileSync } from 'node:fs';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Browser } from '../../support/browser.ts';
 import { type Json, word } from '../../support/client.ts';
 import { useTestApi } from '../../support/test-client.ts';
@@ -10,12 +10,8 @@ const email = 'jane@example.com';
 const { service, client } = await useTestApi({
   environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' },
 });
-let owner: string;
+const owner = service.actor.userId;
 let seen = 0;
-
-beforeAll(async () => {
-  owner = service.workspaces.users.firstOwner(1)?.id ?? '';
-});
 
 /** The audit lines since the last call. */
 function lines(): Json[] {

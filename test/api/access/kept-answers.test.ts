@@ -5,14 +5,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Role } from '../../../src/model/workspace.ts';
 import { emptyBody } from '../../../src/api/fields.ts';
 import { postRoute } from '../../../src/api/resource.ts';
 import { jsonResult } from '../../../src/api/route.ts';
 import { requestFingerprint } from '../../../src/workspaces/idempotency.ts';
 import { type Answer, type Json, word } from '../../support/client.ts';
 import { Browser } from '../../support/browser.ts';
-import { useTestApi } from '../../support/test-client.ts';
+import { makeMember, useTestApi } from '../../support/test-client.ts';
 
 const { service, client } = await useTestApi({
   environment: {
@@ -40,7 +39,7 @@ const endpoint = { url: 'http://127.0.0.1:1/', events: ['member.joined'] };
 const cases: readonly SecretCase[] = [
   {
     operation: 'createApiKey',
-    path: async () => await Promise.resolve('/v1/api-keys'),
+    path: async () => '/v1/api-keys',
     body: () => ({ name: 'ci', role: 'admin' }),
     secrets: ({ key }) => [key],
     own: 201,
@@ -55,7 +54,7 @@ const cases: readonly SecretCase[] = [
   },
   {
     operation: 'createWebhook',
-    path: async () => await Promise.resolve('/v1/webhooks'),
+    path: async () => '/v1/webhooks',
     body: () => endpoint,
     secrets: ({ secret }) => [secret],
     own: 201,
@@ -69,7 +68,7 @@ const cases: readonly SecretCase[] = [
   },
   {
     operation: 'createInvite',
-    path: async () => await Promise.resolve('/v1/team/invites'),
+    path: async () => '/v1/team/invites',
     body: () => ({ email: `secret${keys}@example.com`, role: 'viewer' }),
     secrets: ({ token, acceptUrl }) => [token, acceptUrl],
     // The address has its pending invite.
@@ -79,14 +78,6 @@ const cases: readonly SecretCase[] = [
 
 let keys = 0;
 const newHeaders = (): Record<string, string> => ({ 'idempotency-key': `secret-${(keys += 1)}` });
-
-async function memberWithKey(role: Role): Promise<{ id: string; email: string; key: string }> {
-  const email = `member${(keys += 1)}@example.com`;
-  const { users, keys: apiKeys } = service.workspaces;
-  const { id } = await users.create(1, role, { email, name: role, password });
-  const wanted = { workspaceNo: 1, userId: id, name: role, role } as const;
-  return { id, email, key: (await apiKeys.create(wanted)).token };
-}
 
 test('the table has every operation that shows a secret once', async () => {
   const { paths = {}, components } = (await client.get('/v1/openapi.json')).json;
@@ -110,12 +101,10 @@ describe.each(cases)('the secret of $operation', ({ path, body, secrets, own }) 
     expect(again.text).toBe(first.text);
     const others: Answer[] = [];
     for (const role of ['owner', 'admin'] as const) {
-      const { email, key } = await memberWithKey(role);
-      const browser = new Browser(service);
-      await browser.signIn(email, password);
-      others.push(await client.call('POST', at, { ...options, key }));
+      const member = await makeMember(service, role);
+      const browser = await Browser.signedIn(service, member);
+      others.push(await client.call('POST', at, { ...options, key: member.key }));
       others.push(await browser.call('POST', at, options));
-      await browser.close();
     }
     // The same person by another key is another sender too.
     others.push(
@@ -137,13 +126,12 @@ describe.each(cases)('the secret of $operation', ({ path, body, secrets, own }) 
   });
 
   test('is refused to its sender once demoted, and to a key once revoked', async () => {
-    const { id, key } = await memberWithKey('admin');
+    const { id, key } = await makeMember(service, 'admin');
     const at = await path();
     const options = { headers: newHeaders(), body: body(), key };
     const first = await client.call('POST', at, options);
     expect(first.status).toBeLessThan(300);
-    const demoted = { body: { role: 'editor' } };
-    await client.call('PATCH', `/v1/team/members/${id}`, demoted);
+    await client.patch(`/v1/team/members/${id}`, { role: 'editor' });
     expect((await client.call('POST', at, options)).status).toBe(403);
     await client.patch(`/v1/team/members/${id}`, { role: 'admin' });
     expect((await client.call('POST', at, options)).text).toBe(first.text);
@@ -153,16 +141,12 @@ describe.each(cases)('the secret of $operation', ({ path, body, secrets, own }) 
   });
 
   test('is one when its sender asks three times at once beside another', async () => {
-    const { key } = await memberWithKey('admin');
+    const { key } = await makeMember(service, 'admin');
     const at = await path();
     const options = { headers: newHeaders(), body: body() };
     const send = async (more: object) => await client.call('POST', at, { ...options, ...more });
-    const [one, two, three, other] = await Promise.all([
-      send({}),
-      send({}),
-      send({}),
-      send({ key }),
-    ]);
+    const all = [send({}), send({}), send({}), send({ key })] as const;
+    const [one, two, three, other] = await Promise.all(all);
     // Where the other sender came first it is a refusal, and each repetition of that has its own request's id.
     const shared = [one, two, three].map(({ text }) => text.replace(/"requestId":"\w+"/, ''));
     expect(new Set(shared).size).toBe(1);
@@ -187,9 +171,7 @@ test('bulk codes are made by each sender of the same key and body', async () => 
 });
 
 test('a change of the password leaves nothing in the store to check guesses by', async () => {
-  const { email } = await memberWithKey('editor');
-  const browser = new Browser(service);
-  await browser.signIn(email, password, '203.0.113.40');
+  const browser = await Browser.signedIn(service, await makeMember(service, 'editor'));
   const body = { oldPassword: password, newPassword: 'another password' };
   const path = '/v1/auth/password';
   const options = { body, headers: { 'idempotency-key': 'the-digest' } };
@@ -200,14 +182,11 @@ test('a change of the password leaves nothing in the store to check guesses by',
   const guess = requestFingerprint('POST', path, Buffer.from(JSON.stringify(body)));
   expect(stored.includes('the-digest')).toBe(true);
   expect(stored.includes(guess)).toBe(false);
-  await browser.close();
 });
 
 describe('a refusal for now is not kept', () => {
   test('429 of a password that was guessed too often: after the wait the same request works', async () => {
-    const { email } = await memberWithKey('editor');
-    const browser = new Browser(service);
-    await browser.signIn(email, password, '203.0.113.50');
+    const browser = await Browser.signedIn(service, await makeMember(service, 'editor'));
     const change = async (oldPassword: string, key: string): Promise<Answer> =>
       await browser.post(
         '/v1/auth/password',
@@ -224,22 +203,18 @@ describe('a refusal for now is not kept', () => {
     service.clock.move(60_000);
     expect((await change(password, 'the-change')).status).toBe(200);
     expect((await change(password, 'the-change')).headers['idempotent-replayed']).toBe('true');
-    await browser.close();
   });
 
   test.each([
     ['401', { oldPassword: 'wrong', newPassword: 'another password' }],
     ['422', { oldPassword: password, newPassword: 'short' }],
   ])('%s is answered anew when it may change, again when not', async (status, body) => {
-    const { email } = await memberWithKey('editor');
-    const browser = new Browser(service);
-    await browser.signIn(email, password, '203.0.113.60');
+    const browser = await Browser.signedIn(service, await makeMember(service, 'editor'));
     const headers = { 'idempotency-key': `refused-${status}` };
     const send = async () => await browser.post('/v1/auth/password', body, { headers });
     const [first, again] = [await send(), await send()];
     expect([first.status, again.status]).toEqual([Number(status), Number(status)]);
     expect(again.headers['idempotent-replayed']).toBe(status === '422' ? 'true' : undefined);
-    await browser.close();
   });
 });
 

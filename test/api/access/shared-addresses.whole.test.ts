@@ -8,7 +8,7 @@ import { isProven } from '../../../src/workspaces/users.ts';
 import { Browser } from '../../support/browser.ts';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import { startMailServer } from '../../support/fakes/mail-server.ts';
-import { useTestApi } from '../../support/test-client.ts';
+import { tokenIn, useTestApi } from '../../support/test-client.ts';
 
 const squatterPassword = 'squatter’s password';
 const ownPassword = 'the person’s password';
@@ -343,8 +343,7 @@ test('a link that came by mail proves the address, of a new account and of one m
   const c = await place('C');
   const mailed = async (at: Place): Promise<string> => {
     expect((await invite(at)).json.token).toBeUndefined();
-    const { source } = await mailServer.next();
-    return /token=(?:3D)?([\w-]{43})/.exec(source.replace(/=\r\n/g, ''))?.[1] ?? '';
+    return tokenIn(await mailServer.next());
   };
   const joined = await accept(await mailed(c), ownPassword);
   expect(joined.json.userId).toBe(person.userId);
