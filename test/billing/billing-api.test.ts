@@ -1,27 +1,18 @@
 /** Billing from outside: addresses, shapes, roles, bad input, Stripe's webhook. */
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, type CallOptions, Client, word } from '../support/client.ts';
+import { type Answer, type CallOptions, Client, type Json, word } from '../support/client.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
+import { makeStranger } from '../support/test-client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 import { openFakeStripe, secretKey, type SignedEvent, webhookSecret } from './fake-stripe.ts';
 
-class SteppingClock {
-  nowMs = Date.UTC(2026, 2, 1, 12, 0, 10);
-  now(): number {
-    return this.nowMs;
-  }
-  monotonicMs(): number {
-    return performance.now();
-  }
-}
-
-let clock: SteppingClock;
+let clock: TestClock;
 let service: TestApp;
 let client: Client;
 
 async function open(environment: Readonly<Record<string, string>> = {}): Promise<void> {
   service = await startTestApi({ plan: 'free', clock, environment });
-  client = new Client(`${service.url}/v1/billing`, service.apiKey);
+  client = new Client(service.url, service.apiKey);
 }
 
 async function close(): Promise<void> {
@@ -30,87 +21,49 @@ async function close(): Promise<void> {
 }
 
 beforeEach(async () => {
-  clock = new SteppingClock();
+  clock = new TestClock(Date.UTC(2026, 2, 1, 12, 0, 10));
   await open();
 });
 afterEach(close);
 
 const call = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
-  client.call(method, path, options);
-const checkout = (plan = 'pro', interval = 'month', options: CallOptions = {}) =>
-  call('POST', '/checkout', { body: { plan, interval }, ...options });
+  client.call(method, `/v1/billing${path}`, options);
+const checkout = (plan = 'pro', interval = 'month') =>
+  call('POST', '/checkout', { body: { plan, interval } });
 
 async function kinds(): Promise<string[]> {
-  const root = new Client(service.url, service.apiKey);
-  const { items } = await root.get('/v1/events');
-  await root.close();
+  const { items } = await client.get('/v1/events');
   return items.map(({ event }) => word(event).replace('subscription.', '')).toReversed();
 }
 
 describe('the whole way', () => {
-  it('answers as written, and the document says so', async () => {
-    const root = new Client(service.url, service.apiKey);
-    const document = (await root.get('/v1/openapi.json')).json;
-    await root.close();
-    const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    ajv.addSchema(document, 'openapi');
-    const expectShape = (method: string, path: string, answer: Answer, status: number): void => {
-      expect([path, answer.status, answer.text]).toEqual([path, status, answer.text]);
-      const own = ['paths', `/billing${path}`, method, 'responses', String(status)];
-      // Refusals are shared by operations.
-      const shared = document.paths?.[`/billing${path}`]?.[method]?.responses?.[status]?.$ref;
-      const at = shared === undefined ? own : word(shared).split('/').slice(1);
-      const type = answer.headers['content-type'] ?? '';
-      const steps = [...at, 'content', type, 'schema'].map((step) => step.replace(/\//g, '~1'));
-      const validate = ajv.getSchema(`openapi#/${steps.map(encodeURIComponent).join('/')}`);
-      expect([path, validate?.(answer.json), validate?.errors]).toEqual([path, true, null]);
-    };
-    expectShape('get', '/plans', await call('GET', '/plans'), 200);
-    const none = await call('GET', '/subscription');
-    expectShape('get', '/subscription', none, 200);
-    expect(none.json).toEqual({ plan: 'free', status: 'none' });
+  it('is a checkout, its confirmation, a change, a cancellation that is taken back', async () => {
+    const subscription = async (): Promise<Json> => (await call('GET', '/subscription')).json;
+    expect(await subscription()).toEqual({ plan: 'free', status: 'none' });
     const opened = await checkout('pro', 'year');
-    expectShape('post', '/checkout', opened, 201);
     const id = word(opened.json.id);
     expect(id).toMatch(/^chk_[0-9a-hjkmnp-tv-z]{20}$/);
-    expect(opened.headers.location).toBe(`/v1/billing/checkout/${id}`);
+    expect([opened.status, opened.headers.location]).toEqual([201, `/v1/billing/checkout/${id}`]);
     expect(opened.json).toMatchObject({ status: 'open', amount: 290, currency: 'EUR' });
-    expectShape('get', '/checkout/{id}', await call('GET', `/checkout/${id}`), 200);
     const confirmed = await call('POST', `/checkout/${id}/confirm`);
-    expectShape('post', '/checkout/{id}/confirm', confirmed, 200);
-    expect([confirmed.json.status, confirmed.headers['x-ratelimit-limit']]).toEqual([
-      'complete',
-      '20',
-    ]);
+    expect(confirmed.json.status).toBe('complete');
+    expect(confirmed.headers['x-ratelimit-limit']).toBe('20');
     const active = await call('GET', '/subscription');
     expect(active.headers['x-ratelimit-limit']).toBe('120');
-    expectShape('get', '/subscription', active, 200);
     const body = { plan: 'business', interval: 'month' };
     const changed = await call('PATCH', '/subscription', { body });
-    expectShape('patch', '/subscription', changed, 200);
     expect(changed.json).toMatchObject({ ...body, status: 'active', amount: 99 });
     const canceled = await call('DELETE', '/subscription', { body: { reason: 'Moving' } });
-    expectShape('delete', '/subscription', canceled, 200);
-    expect(canceled.json).toEqual({
-      status: 'canceling',
-      effectiveAt: changed.json.currentPeriodEnd,
-    });
-    const resumed = await call('POST', '/subscription/resume');
-    expectShape('post', '/subscription/resume', resumed, 200);
-    expect(resumed.json.status).toBe('active');
-    expectShape('post', '/portal', await call('POST', '/portal'), 409);
+    const effectiveAt = changed.json.currentPeriodEnd;
+    expect(canceled.json).toEqual({ status: 'canceling', effectiveAt });
+    expect((await call('POST', '/subscription/resume')).json.status).toBe('active');
     expect(await kinds()).toEqual(['created', 'updated', 'canceled']);
   });
 
   it('lists plans with prices and limits', async () => {
     const { items } = await call('GET', '/plans');
-    expect(items.map(({ plan }) => plan)).toEqual([
-      'free',
-      'starter',
-      'pro',
-      'business',
-      'enterprise',
-    ]);
+    const plans = ['free', 'starter', 'pro', 'business', 'enterprise'];
+    expect(items.map(({ plan }) => plan)).toEqual(plans);
     expect(items[1]).toEqual({
       plan: 'starter',
       limits: { perMinute: 60, perDay: 10_000 },
@@ -124,73 +77,32 @@ describe('the whole way', () => {
 });
 
 describe('bad input', () => {
-  const wishes = [
-    [{ plan: 'gold', interval: 'month' }, 'plan'],
-    [{ plan: 'pro', interval: 'week' }, 'interval'],
-    [{ plan: 'free', interval: 'month' }, 'plan'],
-    [{ plan: 'enterprise', interval: 'month' }, 'plan'],
-    [{ plan: 'pro' }, 'interval'],
-    [{ plan: ['pro'], interval: 'month' }, 'plan'],
-    [{ plan: 'pro', interval: 'month', amount: 0 }, 'amount'],
-  ] as const;
-  const calls = [
-    ['POST', '/checkout', '{', 400, 'invalid_json'],
-    ['POST', '/checkout', '', 400, 'invalid_json'],
-    ['POST', '/checkout', `{"plan":"${'x'.repeat(70_000)}"}`, 413, 'body_too_large'],
+  it.each([
+    ['POST', '/checkout', '{"plan":"free","interval":"month"}', 422, 'validation_failed'],
     ['PATCH', '/subscription', '{}', 422, 'validation_failed'],
     ['PATCH', '/subscription', '{"plan":"free"}', 422, 'validation_failed'],
     ['PATCH', '/subscription', '{"plan":"pro"}', 409, 'conflict'],
     ['DELETE', '/subscription', '', 409, 'conflict'],
     ['DELETE', '/subscription', '{"reason":"a\\u0000b"}', 422, 'validation_failed'],
-    ['DELETE', '/subscription', '{"why":"x"}', 422, 'validation_failed'],
     ['POST', '/subscription/resume', '', 409, 'conflict'],
-    ['POST', '/subscription/resume', '{"a":1}', 422, 'validation_failed'],
-    ['POST', '/checkout/chk_00000000000000000000/confirm', '', 404, 'not_found'],
-    ['GET', '/checkout/qr_00000000000000000000', undefined, 404, 'not_found'],
     ['POST', '/stripe/webhook', '{}', 404, 'not_found'],
     ['PUT', '/subscription', '{}', 405, 'method_not_allowed'],
-  ] as const;
-
-  it('is refused with its reason, and nothing is stored', async () => {
-    for (const [body, path] of wishes) {
-      const answer = await call('POST', '/checkout', { body });
-      expect([body, answer.status, answer.faults[0]?.path]).toEqual([body, 422, path]);
-    }
-    for (const [method, path, raw, status, code] of calls) {
-      clock.nowMs += 60_000;
-      const answer = await call(method, path, raw === undefined ? {} : { raw });
-      const said = [method, path, raw, answer.status, answer.json.code];
-      expect(said).toEqual([method, path, raw, status, code]);
-      expect(answer.headers['x-ratelimit-limit']).toBe('20');
-    }
+  ])('%s %s %s is %i %s, and nothing is stored', async (method, path, raw, status, code) => {
+    const answer = await call(method, path, { raw });
+    expect([answer.status, answer.json.code]).toEqual([status, code]);
     expect([await kinds(), (await call('GET', '/subscription')).json.status]).toEqual([[], 'none']);
   });
 
   it('of another workspace is as unknown as an id that never was', async () => {
-    const { json } = await checkout();
-    const { keys, users, workspaces } = service.workspaces;
-    const owner = users.firstOwner(1);
-    const other = await workspaces.create(owner?.id ?? '', 'Other');
-    const wish = {
-      workspaceNo: other.no,
-      userId: owner?.id ?? '',
-      name: 'k',
-      role: 'owner',
-    } as const;
-    const { token: key } = await keys.create(wish);
-    for (const id of [word(json.id), 'chk_00000000000000000000']) {
-      const read = await call('GET', `/checkout/${id}`, { key });
-      const confirmed = await call('POST', `/checkout/${id}/confirm`, { key });
-      for (const { status, json: problem } of [read, confirmed]) {
-        expect([status, problem.code, problem.detail]).toEqual([
-          404,
-          'not_found',
-          'There is no checkout with this id',
-        ]);
-      }
+    const { id } = (await checkout()).json;
+    const key = await makeStranger(service);
+    const detail = 'There is no checkout with this id';
+    for (const one of [word(id), 'chk_00000000000000000000']) {
+      const read = await call('GET', `/checkout/${one}`, { key });
+      const confirmed = await call('POST', `/checkout/${one}/confirm`, { key });
+      for (const { json } of [read, confirmed]) expect(json).toMatchObject({ status: 404, detail });
     }
-    expect((await call('GET', `/checkout/${word(json.id)}`)).json.status).toBe('open');
-    expect((await call('GET', '/subscription', { key })).json.status).toBe('none');
+    expect((await call('GET', `/checkout/${word(id)}`)).json.status).toBe('open');
   });
 });
 

@@ -5,39 +5,29 @@ import { DigestScheduler } from '../../src/reports/digests/digest-scheduler.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Browser } from '../support/browser.ts';
 import { type Answer, Client } from '../support/client.ts';
-import { type MailServer, startMailServer } from '../support/fakes/mail-server.ts';
+import { startMailServer } from '../support/fakes/mail-server.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
+import { makeMember, openMailing } from '../support/test-client.ts';
 import { openTestApp, startTestApi, type TestApp } from '../support/test-app.ts';
 import { timersOf } from '../store/timers.ts';
 
 const hourMs = 3_600_000;
-const password = 'a good password';
 /** The clock of a test starts on Wednesday, 2026-03-04 05:06. */
 const monday = Date.UTC(2026, 2, 9, 8);
 const first = Date.UTC(2026, 3, 1, 8);
 
-async function startMail(): Promise<MailServer> {
-  const server = await startMailServer();
-  onTestFinished(async () => await server.close());
-  return server;
-}
-
-/** A member of the first workspace, signed in. */
-async function memberOf(app: TestApp, email = 'jane@example.com'): Promise<Member> {
-  const user = { email, name: 'Jane', password };
-  const { id } = await app.workspaces.users.create(1, 'viewer', user);
-  const browser = new Browser(app);
-  onTestFinished(async () => await browser.close());
-  await browser.signIn(email, password);
-  return { id, browser };
-}
-
-interface Member {
+interface Person {
   readonly id: string;
   readonly browser: Browser;
 }
 
-const ask = async ({ browser }: Member, frequency: string): Promise<Answer> =>
+/** A member of the first workspace, signed in. */
+async function memberOf(app: TestApp): Promise<Person> {
+  const { id, ...account } = await makeMember(app, 'viewer', 'jane@example.com');
+  return { id, browser: await Browser.signedIn(app, account) };
+}
+
+const ask = async ({ browser }: Person, frequency: string): Promise<Answer> =>
   await browser.put('/v1/profile/digest', { frequency });
 
 /** Not started: a test calls `tick`. @param send in place of the mail server */
@@ -55,8 +45,16 @@ function schedulerOf(app: TestApp, send?: (to: string) => Promise<boolean>): Dig
   return scheduler;
 }
 
-const startWithMail = async (server: MailServer): Promise<TestApp> =>
-  await startTestApi({ environment: server.environment });
+/** The service with a mail server, and a member who has asked for digests, or not. */
+async function start(frequency = 'off') {
+  const { mail: server, service: app, client } = await openMailing();
+  const jane = await memberOf(app);
+  if (frequency !== 'off') await ask(jane, frequency);
+  return { server, app, client, jane };
+}
+
+const frequencyOf = async ({ browser }: Person): Promise<unknown> =>
+  (await browser.get('/v1/profile/digest')).json.frequency;
 
 /** Lines of a mail that were folded, and what stands for other characters, as they were. */
 const unfolded = (source: string): string =>
@@ -66,17 +64,12 @@ const unfolded = (source: string): string =>
     .replace(/=3D/g, '=');
 
 test('a member asks for it, and gets the week when it is over', async () => {
-  const server = await startMail();
-  const app = await startWithMail(server);
-  const jane = await memberOf(app);
+  const { app, server, jane } = await start();
   const before = await jane.browser.get('/v1/profile/digest');
   expect(before.json).toEqual({ available: true, frequency: 'off', nextAt: null });
-  const asked = await ask(jane, 'weekly');
-  expect(asked.json).toEqual({
-    available: true,
-    frequency: 'weekly',
-    nextAt: '2026-03-09T08:00:00.000Z',
-  });
+  const nextAt = '2026-03-09T08:00:00.000Z';
+  const asked = { available: true, frequency: 'weekly', nextAt };
+  expect((await ask(jane, 'weekly')).json).toEqual(asked);
   app.scans.lifetime.set(0, 321);
   const scheduler = schedulerOf(app);
   app.clock.set(monday - 1);
@@ -92,15 +85,12 @@ test('a member asks for it, and gets the week when it is over', async () => {
   expect(mail).toContain('Germany');
   expect(mail).toMatch(/List-Unsubscribe: <http:\/\/localhost:8080\/unsubscribe\/[\w-]{43}>/);
   expect(mail).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click');
-  expect((await jane.browser.get('/v1/profile/digest')).json.nextAt).toBe(
-    '2026-03-16T08:00:00.000Z',
-  );
+  const after = await jane.browser.get('/v1/profile/digest');
+  expect(after.json.nextAt).toBe('2026-03-16T08:00:00.000Z');
 });
 
 test('a period is sent once, whatever restarts, and however the clock is set', async () => {
-  const server = await startMail();
-  let app = await startWithMail(server);
-  await ask(await memberOf(app), 'weekly');
+  let { app } = await start('weekly');
   app.clock.set(monday);
   const sent: string[] = [];
   const send = async (to: string): Promise<boolean> => {
@@ -125,9 +115,7 @@ test('a period is sent once, whatever restarts, and however the clock is set', a
 });
 
 test('a process that dies while it sends does not send again', async () => {
-  const server = await startMail();
-  const app = await startWithMail(server);
-  await ask(await memberOf(app), 'weekly');
+  const { app } = await start('weekly');
   app.clock.set(monday);
   const dying = schedulerOf(app, async () => await new Promise(() => undefined));
   void dying.tick();
@@ -137,9 +125,7 @@ test('a process that dies while it sends does not send again', async () => {
 });
 
 test('a mail that is refused is sent later, five times at most', async () => {
-  const server = await startMail();
-  const app = await startWithMail(server);
-  await ask(await memberOf(app), 'weekly');
+  const { app } = await start('weekly');
   app.clock.set(monday);
   let tries = 0;
   const refused = schedulerOf(app, async () => {
@@ -158,9 +144,7 @@ test('a mail that is refused is sent later, five times at most', async () => {
 });
 
 test('a retry is about the same period, and goes out once', async () => {
-  const server = await startMail();
-  let app = await startWithMail(server);
-  await ask(await memberOf(app), 'monthly');
+  let { app, server } = await start('monthly');
   app.clock.set(first);
   await schedulerOf(app, async () => false).tick();
   app = await app.restart();
@@ -173,9 +157,7 @@ test('a retry is about the same period, and goes out once', async () => {
 });
 
 test('one workspace that cannot be read keeps no other waiting, and loses no period', async () => {
-  const server = await startMail();
-  const app = await startWithMail(server);
-  await ask(await memberOf(app), 'weekly');
+  const { app } = await start('weekly');
   app.clock.set(monday);
   app.scans.failure = new Error('disk');
   await expect(schedulerOf(app).tick()).rejects.toThrow('disk');
@@ -184,11 +166,11 @@ test('one workspace that cannot be read keeps no other waiting, and loses no per
 });
 
 test.each(['digests', 'workspaces'])('damaged %s keep no other waiting', async (table) => {
-  const server = await startMail();
+  const server = await startMailServer();
+  onTestFinished(() => server.close());
   const app = await openTestApp({ environment: server.environment });
   const { digests } = app.reports;
-  const user = { email: 'jane@example.com', name: 'Jane', password };
-  const { id: jane } = await app.workspaces.users.create(1, 'viewer', user);
+  const { id: jane, email } = await makeMember(app, 'viewer');
   const other = await app.workspaces.workspaces.create(jane, 'Other');
   // They are due before hers.
   for (let no = 10; no < 70; no++) {
@@ -207,23 +189,19 @@ test.each(['digests', 'workspaces'])('damaged %s keep no other waiting', async (
     return true;
   });
   await scheduler.tick();
-  expect(sent).toEqual([user.email]);
+  expect(sent).toEqual([email]);
   expect(timersOf(app.store.reports.digestsDue)).toHaveLength(61);
 });
 
 describe('it ends', () => {
   /** The address to unsubscribe at, and how many mails the next week brings. */
   async function startSent() {
-    const server = await startMail();
-    const app = await startWithMail(server);
-    const jane = await memberOf(app);
-    await ask(jane, 'weekly');
+    const { app, server, jane } = await start('weekly');
     app.clock.set(monday);
     await schedulerOf(app).tick();
-    const { source } = await server.next();
-    const [, path = ''] = /List-Unsubscribe: <http:\/\/localhost:8080(\/[^>]+)>/.exec(
-      unfolded(source),
-    ) ?? [''];
+    const mail = unfolded((await server.next()).source);
+    const link = /List-Unsubscribe: <http:\/\/localhost:8080(\/[^>]+)>/;
+    const path = link.exec(mail)?.[1] ?? '';
     const client = new Client(app.url);
     onTestFinished(async () => await client.close());
     const nextWeek = async (): Promise<number> => {
@@ -239,14 +217,12 @@ describe('it ends', () => {
       raw: 'List-Unsubscribe=One-Click',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
-    expect([answer.status, answer.headers['content-type']]).toEqual([
-      200,
-      'text/html; charset=utf-8',
-    ]);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(answer.text).toContain('You are unsubscribed');
     expect((await client.post(path)).status).toBe(200);
     expect((await client.get(path)).status).toBe(404);
-    expect((await jane.browser.get('/v1/profile/digest')).json.frequency).toBe('off');
+    expect(await frequencyOf(jane)).toBe('off');
     expect(await nextWeek()).toBe(0);
   });
 
@@ -263,11 +239,8 @@ describe('it ends', () => {
 
   test('in the profile', async () => {
     const { jane, client, path, nextWeek } = await startSent();
-    expect((await ask(jane, 'off')).json).toEqual({
-      available: true,
-      frequency: 'off',
-      nextAt: null,
-    });
+    const off = { available: true, frequency: 'off', nextAt: null };
+    expect((await ask(jane, 'off')).json).toEqual(off);
     expect((await client.get(path)).status).toBe(404);
     expect(await nextWeek()).toBe(0);
   });
@@ -279,7 +252,7 @@ describe('it ends', () => {
     await app.store.environment.transaction(() =>
       app.workspaces.users.addMember(1, jane.id, 'viewer'),
     );
-    expect((await jane.browser.get('/v1/profile/digest')).json.frequency).not.toBe('weekly');
+    expect(await frequencyOf(jane)).not.toBe('weekly');
     expect(await nextWeek()).toBe(0);
     expect([...app.store.reports.digests.keys({})]).toEqual([]);
     expect([...app.store.reports.digestTokens.keys({})]).toEqual([]);
@@ -288,10 +261,7 @@ describe('it ends', () => {
 });
 
 test('another frequency takes the place of the first', async () => {
-  const server = await startMail();
-  const app = await startWithMail(server);
-  const jane = await memberOf(app);
-  await ask(jane, 'weekly');
+  const { app, jane } = await start('weekly');
   expect((await ask(jane, 'monthly')).json.nextAt).toBe('2026-04-01T08:00:00.000Z');
   app.clock.set(monday);
   expect(await schedulerOf(app).tick()).toBe(0);
@@ -299,13 +269,10 @@ test('another frequency takes the place of the first', async () => {
 });
 
 test('it is of a workspace: members of two ask twice', async () => {
-  const server = await startMail();
-  const app = await startWithMail(server);
-  const jane = await memberOf(app);
-  await ask(jane, 'weekly');
+  const { app, jane } = await start('weekly');
   const other = await app.workspaces.workspaces.create(jane.id, 'Second');
   await jane.browser.post(`/v1/workspaces/${other.id}/switch`);
-  expect((await jane.browser.get('/v1/profile/digest')).json.frequency).toBe('off');
+  expect(await frequencyOf(jane)).toBe('off');
 });
 
 test('where no mail is sent, or to an address that is not confirmed, nobody can ask', async () => {
@@ -318,26 +285,20 @@ test('where no mail is sent, or to an address that is not confirmed, nobody can 
   );
   expect((await jane.browser.get('/v1/profile/digest')).json.available).toBe(false);
   expect((await ask(jane, 'off')).status).toBe(200);
-  const server = await startMail();
-  const mailing = await startWithMail(server);
-  const zoe = await memberOf(mailing, 'zoe@example.com');
-  const user = mailing.workspaces.users.get(zoe.id);
+  const { app: mailing, jane: zoe } = await start();
+  const { users } = mailing.workspaces;
+  const user = users.get(zoe.id);
   await mailing.store.environment.transaction(() =>
-    mailing.workspaces.users.put({ ...user, mailboxProven: false }, user),
+    users.put({ ...user, mailboxProven: false }, user),
   );
   expect((await ask(zoe, 'weekly')).json.detail).toContain('your e-mail address is not confirmed');
-  expect((await ask(zoe, 'daily')).status).toBe(422);
 });
 
 test('it follows the zone and the weeks of the workspace', async () => {
-  const server = await startMail();
-  const app = await startWithMail(server);
-  const client = new Client(app.url, app.apiKey);
-  onTestFinished(async () => await client.close());
+  const { app, server, client, jane } = await start();
   const body = { timezone: 'America/New_York', weekStart: 'sun' };
   await client.patch(`/v1/workspaces/${app.actor.workspaceId}`, body);
-  const asked = await ask(await memberOf(app), 'weekly');
-  expect(asked.json.nextAt).toBe('2026-03-08T12:00:00.000Z');
+  expect((await ask(jane, 'weekly')).json.nextAt).toBe('2026-03-08T12:00:00.000Z');
   app.clock.set(Date.UTC(2026, 2, 8, 12));
   expect(await schedulerOf(app).tick()).toBe(1);
   expect(unfolded((await server.next()).source)).toContain('1 Mar to 7 Mar 2026 (New York time)');
