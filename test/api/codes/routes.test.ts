@@ -204,25 +204,6 @@ test('the service takes every example of the guide, and shows it again', async (
   }
 });
 
-test('a repeated create gives the same answer, warnings and all, and makes one code', async () => {
-  const rule = { if: { os: ['iOS'] }, then: { target: store } };
-  const body = {
-    target,
-    externalId: 'once',
-    rules: [
-      { label: 'a', ...rule },
-      { label: 'b', ...rule },
-    ],
-  };
-  const headers = { 'idempotency-key': 'routes-1' };
-  const first = await client.post('/v1/qr-codes', body, { headers });
-  const again = await client.post('/v1/qr-codes', body, { headers });
-  expect(first.json.warnings).toHaveLength(1);
-  expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
-  const { json } = await client.get('/v1/qr-codes?search=once');
-  expect(json.total).toBe(1);
-});
-
 test('an import reads the fields of a create', () => {
   const { startsAt, ...rest } = full;
   const draft = importedDrafts('http://localhost:8081')({ target, ...full });

