@@ -7,7 +7,12 @@ import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { soon } from '../support/soon.ts';
 import { actor } from '../codes/codes-fixture.ts';
-import { dayNumber, openCampaignsFixture, type CampaignsFixture } from './campaigns-fixture.ts';
+import {
+  type CampaignsFixture,
+  dayNumber,
+  openCampaignsFixture,
+  openParts,
+} from './campaigns-fixture.ts';
 
 const first = dayNumber('2026-03-01');
 const hourMs = 3_600_000;
@@ -15,14 +20,21 @@ const yearMs = 365 * dayMs;
 
 describe('totals', () => {
   test('are those of the schedule: sums, the union of scanners, conversions by scans', async () => {
-    const fixture = await openCampaignsFixture();
-    const { clock } = fixture.app;
+    const {
+      fixture,
+      campaigns,
+      conversions,
+      codes,
+      clock,
+      tick,
+      a,
+      b,
+      c: other,
+    } = await openParts(3);
     clock.set(first * dayMs);
-    const [a = '', b = '', other = ''] = await fixture.codes(3);
-    const { campaigns, conversions } = fixture.app.campaigns;
     const span = { startDay: first, endDay: first + 1 };
     const made = await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a, b] });
-    const no = (id: string): number => fixture.app.codes.find(1, id)?.no ?? 0;
+    const no = (id: string): number => codes.find(1, id)?.no ?? 0;
     for (const day of [first - 1, first, first + 1, first + 2]) {
       for (const id of [a, b, other]) {
         fixture.scans.list.push({ codeNo: no(id), day, scanner: 'same' });
@@ -35,10 +47,10 @@ describe('totals', () => {
     await convert(other);
     clock.set((first + 2) * dayMs - 1);
     await convert(b);
-    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
+    expect(await tick()).toBe(0);
     clock.set((first + 2) * dayMs + 10_000);
     await convert(b);
-    expect(await fixture.app.campaignScheduler.tick()).toBe(1);
+    expect(await tick()).toBe(1);
     const data = { id: made.id, totalScans: 8, uniqueScanners: 3, conversionRate: 2 / 8 };
     expect(fixture.emitted('campaign.ended')).toEqual([data]);
     const { id: _id, ...result } = data;
@@ -50,45 +62,39 @@ describe('totals', () => {
   });
 
   test('without scans the rate is 0', async () => {
-    const fixture = await openCampaignsFixture();
-    const [a = ''] = await fixture.codes(1);
-    const today = Math.floor(fixture.app.clock.now() / dayMs);
-    const { campaigns, conversions } = fixture.app.campaigns;
+    const { fixture, campaigns, conversions, clock, tick, a } = await openParts(1);
+    const today = Math.floor(clock.now() / dayMs);
     const span = { startDay: 0, endDay: today };
     await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a] });
     await conversions.record(actor, { qrCodeId: a, value: 1, externalId: undefined });
-    fixture.app.clock.move(2 * dayMs);
-    await fixture.app.campaignScheduler.tick();
+    clock.move(2 * dayMs);
+    await tick();
     expect(fixture.emitted('campaign.ended')).toMatchObject([{ totalScans: 0, conversionRate: 0 }]);
   });
 
   test('wait for what is journaled, a minute at most', async () => {
-    const fixture = await openCampaignsFixture();
+    const { fixture, campaigns, clock, tick } = await openParts();
     const { counting } = fixture;
-    const { clock } = fixture.app;
     counting.isPrompt = false;
-    const { campaigns } = fixture.app.campaigns;
     await campaigns.create(actor, { name: 'a', startDay: 0, endDay: 0, qrCodeIds: [] });
     counting.journaled = 100;
     counting.counted = 99;
-    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
+    expect(await tick()).toBe(0);
     // What is journaled later is not waited for.
     counting.journaled = 200;
     counting.counted = 100;
-    expect(await fixture.app.campaignScheduler.tick()).toBe(1);
+    expect(await tick()).toBe(1);
     await campaigns.create(actor, { name: 'b', startDay: 0, endDay: 0, qrCodeIds: [] });
-    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
+    expect(await tick()).toBe(0);
     clock.move(59_000);
-    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
+    expect(await tick()).toBe(0);
     clock.move(1_000);
-    expect(await fixture.app.campaignScheduler.tick()).toBe(1);
+    expect(await tick()).toBe(1);
   });
 });
 
 test('a move and the end at the same time: one of them, and the event only with the end', async () => {
-  const fixture = await openCampaignsFixture();
-  const { clock } = fixture.app;
-  const { campaigns } = fixture.app.campaigns;
+  const { fixture, campaigns, clock, tick } = await openParts();
   const made: CampaignRecord[] = [];
   for (let at = 0; at < 20; at++) {
     made.push(
@@ -108,7 +114,7 @@ test('a move and the end at the same time: one of them, and the event only with 
   await moves[0];
   clock.move(5_000);
   over.resolve();
-  await fixture.app.campaignScheduler.tick();
+  await tick();
   const outcome = await Promise.all(moves);
   const ended = fixture.emitted('campaign.ended').map(({ id }) => id);
   expect(ended).toEqual(made.filter((_, at) => outcome[at] === 'conflict').map(({ id }) => id));
@@ -116,15 +122,10 @@ test('a move and the end at the same time: one of them, and the event only with 
 });
 
 test('however many ask at the same moment, the end is emitted once', async () => {
-  const fixture = await openCampaignsFixture();
-  const { campaigns } = fixture.app.campaigns;
+  const { fixture, campaigns, tick } = await openParts();
   const draft = { name: 'c', startDay: 0, endDay: first - 9, qrCodeIds: [] };
   const [one, two] = [await campaigns.create(actor, draft), await campaigns.create(actor, draft)];
-  const ended = await Promise.all([
-    campaigns.end(one.no),
-    campaigns.end(one.no),
-    fixture.app.campaignScheduler.tick(),
-  ]);
+  const ended = await Promise.all([campaigns.end(one.no), campaigns.end(one.no), tick()]);
   expect(ended.filter((did) => did === true).length).toBeLessThanOrEqual(1);
   await Promise.all([campaigns.delete(actor, two.id), campaigns.end(two.no)]);
   const emitted = fixture.emitted('campaign.ended').map(({ id }) => id);
@@ -132,10 +133,9 @@ test('however many ask at the same moment, the end is emitted once', async () =>
 });
 
 test('a disk that is full delays the end, says so once, and takes none with it', async () => {
-  const fixture = await openCampaignsFixture();
+  const { fixture, campaigns } = await openParts();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { campaigns } = fixture.app.campaigns;
   for (const name of ['a', 'b']) {
     await campaigns.create(actor, { name, startDay: 0, endDay: 0, qrCodeIds: [] });
   }

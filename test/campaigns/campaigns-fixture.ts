@@ -1,7 +1,7 @@
 /** The application with campaigns: scans as a test wants them, and counting that is as far as a test says. */
 import type { CampaignScans } from '../../src/campaigns/campaign-analytics.ts';
 import type { Counting, CountingMark } from '../../src/campaigns/campaign-scheduler.ts';
-import { type DayRange, dayMs, isoTime, parseDay } from '../../src/model/day.ts';
+import { dayMs, type DayRange, isoTime, parseDay } from '../../src/model/day.ts';
 import type { Subject } from '../../src/scans/query/subject.ts';
 import { actor } from '../codes/codes-fixture.ts';
 import { FakeScans } from '../support/fakes/fake-scans.ts';
@@ -103,6 +103,23 @@ export async function openCampaignsFixture(): Promise<CampaignsFixture> {
     },
   };
   return fixture;
+}
+
+/** The parts of a fixture that is not restarted, and the ids of up to three codes. */
+export async function openParts(count = 0) {
+  const fixture = await openCampaignsFixture();
+  const { app } = fixture;
+  const [a = '', b = '', c = ''] = await fixture.codes(count);
+  return {
+    ...app.campaigns,
+    fixture,
+    codes: app.codes,
+    clock: app.clock,
+    tick: () => app.campaignScheduler.tick(),
+    a,
+    b,
+    c,
+  };
 }
 
 const plainQueries = (scans: PlainScans): CampaignScans => ({

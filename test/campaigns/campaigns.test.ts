@@ -5,9 +5,10 @@ import { dayMs, dayOf } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { actor, stranger } from '../codes/codes-fixture.ts';
 import { timersOf } from '../store/timers.ts';
-import { type CampaignsFixture, dayNumber, openCampaignsFixture } from './campaigns-fixture.ts';
+import { type CampaignsFixture, dayNumber, openParts } from './campaigns-fixture.ts';
 
 const march = { startDay: dayNumber('2026-03-01'), endDay: dayNumber('2026-03-31') };
+const target = 'https://example.com/';
 const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>
   await work.then(
     () => 'no failure',
@@ -24,12 +25,8 @@ describe('state', () => {
     const at = (nowMs: number) => campaignStateAt(march, nowMs);
     const startMs = Date.UTC(2026, 2, 1);
     const endMs = Date.UTC(2026, 3, 1);
-    expect([at(startMs - 1), at(startMs), at(endMs - 1), at(endMs)]).toEqual([
-      'scheduled',
-      'active',
-      'active',
-      'ending',
-    ]);
+    const around = [startMs - 1, startMs, endMs - 1, endMs].map(at);
+    expect(around).toEqual(['scheduled', 'active', 'active', 'ending']);
     const { endDay: _none, ...endless } = march;
     expect(campaignStateAt(endless, Number.MAX_SAFE_INTEGER)).toBe('active');
     const end = { atMs: 1, totalScans: 0, uniqueScanners: 0, conversions: 0, conversionRate: 0 };
@@ -39,19 +36,12 @@ describe('state', () => {
 
 describe('create', () => {
   test('tells campaign.created with its data, in the order given', async () => {
-    const fixture = await openCampaignsFixture();
-    const [a = '', b = ''] = await fixture.codes(2);
-    const { campaigns } = fixture.app.campaigns;
+    const { fixture, campaigns, a, b } = await openParts(2);
     const made = await campaigns.create(actor, { name: 'Spring', ...march, qrCodeIds: [b, a] });
     const endless = await campaigns.create(actor, { name: 'E', startDay: 0, qrCodeIds: [] });
+    const days = { startDate: '2026-03-01', endDate: '2026-03-31' };
     expect(fixture.emitted('campaign.created')).toEqual([
-      {
-        id: made.id,
-        name: 'Spring',
-        startDate: '2026-03-01',
-        endDate: '2026-03-31',
-        qrCodeIds: [b, a],
-      },
+      { id: made.id, name: 'Spring', ...days, qrCodeIds: [b, a] },
       { id: endless.id, name: 'E', startDate: '1970-01-01', endDate: null, qrCodeIds: [] },
     ]);
     expect(campaigns.qrCodeIdsOf(made)).toEqual([b, a]);
@@ -59,25 +49,19 @@ describe('create', () => {
   });
 
   test('says all that is wrong at once, and leaves nothing behind', async () => {
-    const fixture = await openCampaignsFixture();
-    const [own = '', gone = ''] = await fixture.codes(2);
-    await fixture.app.codes.delete(actor, gone);
-    const strangersCode = await fixture.app.codes.create(stranger, {
-      target: 'https://example.com/',
-    });
+    const { fixture, campaigns, codes, a: own, b: gone } = await openParts(2);
+    await codes.delete(actor, gone);
+    const strangersCode = await codes.create(stranger, { target });
     const qrCodeIds = [own, strangersCode.id, gone, own, 'qr_00000000000000000000'];
-    const backwards = { startDay: march.endDay, endDay: march.startDay };
-    const { campaigns } = fixture.app.campaigns;
-    expect(await faultsOf(campaigns.create(actor, { name: 'x', ...backwards, qrCodeIds }))).toEqual(
-      [
-        'validation_failed',
-        'endDate before_start',
-        'qrCodeIds.1 unknown_code',
-        'qrCodeIds.2 unknown_code',
-        'qrCodeIds.3 repeated',
-        'qrCodeIds.4 unknown_code',
-      ],
-    );
+    const wrong = { name: 'x', startDay: march.endDay, endDay: march.startDay, qrCodeIds };
+    expect(await faultsOf(campaigns.create(actor, wrong))).toEqual([
+      'validation_failed',
+      'endDate before_start',
+      'qrCodeIds.1 unknown_code',
+      'qrCodeIds.2 unknown_code',
+      'qrCodeIds.3 repeated',
+      'qrCodeIds.4 unknown_code',
+    ]);
     expect(campaigns.page(1, { page: 1, limit: 10 }).total).toBe(0);
     expect(fixture.emitted('campaign.created')).toEqual([]);
   });
@@ -85,16 +69,13 @@ describe('create', () => {
 
 describe('membership', () => {
   test('a code’s campaignIds and a campaign’s list are the same thing', async () => {
-    const fixture = await openCampaignsFixture();
-    const { codes } = fixture.app;
-    const { campaigns } = fixture.app.campaigns;
-    const [a = '', b = ''] = await fixture.codes(2);
+    const { fixture, campaigns, codes, a, b } = await openParts(2);
     const one = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
     const two = await campaigns.create(actor, { name: '2', ...march, qrCodeIds: [a, b] });
     const idsOf = (id: string) =>
       codes.memberships.campaignsOf(codes.find(1, id)?.no ?? 0).map((campaign) => campaign.id);
     expect([idsOf(a), idsOf(b)]).toEqual([[one.id, two.id], [two.id]]);
-    const c = await codes.create(actor, { target: 'https://example.com/', campaignIds: [one.id] });
+    const c = await codes.create(actor, { target, campaignIds: [one.id] });
     expect(campaigns.qrCodeIdsOf(one)).toEqual([a, c.id]);
     await codes.change(actor, c.id, { campaignIds: [two.id] });
     expect([campaigns.qrCodeIdsOf(one), campaigns.qrCodeIdsOf(two)]).toEqual([[a], [a, b, c.id]]);
@@ -113,18 +94,14 @@ describe('membership', () => {
   });
 
   test('an unknown, foreign or full campaign is refused with the field’s name', async () => {
-    const fixture = await openCampaignsFixture();
-    const { codes } = fixture.app;
-    const { campaigns } = fixture.app.campaigns;
+    const { fixture, campaigns, codes, a } = await openParts(1);
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [] });
-    const target = 'https://example.com/';
     const unknown = ['validation_failed', 'campaignIds.0 unknown_campaign'];
     expect(await faultsOf(codes.create(stranger, { target, campaignIds: [made.id] }))).toEqual(
       unknown,
     );
     const campaignIds = ['cmp_00000000000000000000'];
     expect(await faultsOf(codes.create(actor, { target, campaignIds }))).toEqual(unknown);
-    const [a = ''] = await fixture.codes(1);
     expect(await faultsOf(codes.change(actor, a, { campaignIds }))).toEqual(unknown);
     const many = await fixture.codes(1_000);
     await campaigns.change(actor, made.id, { qrCodeIds: many });
@@ -143,17 +120,15 @@ describe('membership', () => {
   });
 
   test('a deleted code is listed no more, and counts on', async () => {
-    const fixture = await openCampaignsFixture();
-    const [a = '', b = ''] = await fixture.codes(2);
-    const { campaigns, analytics } = fixture.app.campaigns;
+    const { fixture, campaigns, analytics, codes, a, b } = await openParts(2);
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
-    const [one, two] = [a, b].map((id) => fixture.app.codes.find(1, id)?.no ?? 0);
+    const [one, two] = [a, b].map((id) => codes.find(1, id)?.no ?? 0);
     fixture.scans.list.push(
       { codeNo: one ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay - 1, scanner: 'y' },
     );
-    await fixture.app.codes.delete(actor, b);
+    await codes.delete(actor, b);
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
     expect(await listed(fixture, made.id)).toEqual([a]);
     const found = await analytics.totals(made, {
@@ -175,10 +150,7 @@ describe('membership', () => {
 
 describe('change', () => {
   test('what is the same changes nothing; from the end on only the name can', async () => {
-    const fixture = await openCampaignsFixture();
-    const { clock } = fixture.app;
-    const { campaigns } = fixture.app.campaigns;
-    const [a = '', b = ''] = await fixture.codes(2);
+    const { campaigns, codes, clock, a, b } = await openParts(2);
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
     clock.move(1_000);
     expect(await campaigns.change(actor, made.id, { name: '1', qrCodeIds: [a] })).toEqual(made);
@@ -202,37 +174,34 @@ describe('change', () => {
     expect(await campaigns.change(actor, made.id, { name: 'done' })).toMatchObject({
       name: 'done',
     });
-    const late = { target: 'https://example.com/', campaignIds: [made.id] };
-    expect(await faultsOf(fixture.app.codes.create(actor, late))).toEqual(['conflict']);
-    expect(await faultsOf(fixture.app.codes.change(actor, b, { campaignIds: [made.id] }))).toEqual([
+    const late = { target, campaignIds: [made.id] };
+    expect(await faultsOf(codes.create(actor, late))).toEqual(['conflict']);
+    expect(await faultsOf(codes.change(actor, b, { campaignIds: [made.id] }))).toEqual([
       'conflict',
     ]);
-    await fixture.app.codes.change(actor, a, { campaignIds: [made.id] });
-    await fixture.app.codes.change(actor, a, { campaignIds: null });
+    await codes.change(actor, a, { campaignIds: [made.id] });
+    await codes.change(actor, a, { campaignIds: null });
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
   });
 
   test('deleting tells an end that is due, and none that is to come', async () => {
-    const fixture = await openCampaignsFixture();
-    const { campaigns } = fixture.app.campaigns;
-    const [a = ''] = await fixture.codes(1);
+    const { fixture, campaigns, clock, tick, a } = await openParts(1);
     const past = { startDay: 0, endDay: 1, qrCodeIds: [a] };
     const over = await campaigns.create(actor, { name: 'over', ...past });
     const open = await campaigns.create(actor, { name: 'open', ...march, qrCodeIds: [a] });
     await campaigns.delete(actor, over.id);
     await campaigns.delete(actor, open.id);
     expect(fixture.emitted('campaign.ended').map(({ id }) => id)).toEqual([over.id]);
-    fixture.app.clock.set((march.endDay + 2) * dayMs);
-    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
+    clock.set((march.endDay + 2) * dayMs);
+    expect(await tick()).toBe(0);
     expect(await faultsOf(campaigns.delete(actor, open.id))).toEqual(['not_found']);
     expect(timersOf(fixture.app.store.campaigns.campaignDue)).toEqual([]);
   });
 });
 
 test('the list is newest first, by page, by cursor and by status', async () => {
-  const fixture = await openCampaignsFixture();
-  const { campaigns } = fixture.app.campaigns;
-  const today = Math.floor(fixture.app.clock.now() / dayMs);
+  const { campaigns, clock } = await openParts();
+  const today = Math.floor(clock.now() / dayMs);
   const ids: string[] = [];
   for (let at = 0; at < 9; at++) {
     const startDay = today + (at % 3) - 1;
@@ -262,10 +231,7 @@ test('the list is newest first, by page, by cursor and by status', async () => {
 
 describe('conversions', () => {
   test('sums per code and day, values to the cent', async () => {
-    const fixture = await openCampaignsFixture();
-    const [a = '', b = ''] = await fixture.codes(2);
-    const { conversions } = fixture.app.campaigns;
-    const { clock, codes } = fixture.app;
+    const { conversions, codes, clock, a, b } = await openParts(2);
     const today = dayOf(clock.now());
     const record = async (qrCodeId: string, value: number | null) =>
       await conversions.record(actor, { qrCodeId, value, externalId: undefined });
@@ -284,13 +250,8 @@ describe('conversions', () => {
   });
 
   test('a name counts once for 90 days, in its workspace, also when many ask at once', async () => {
-    const fixture = await openCampaignsFixture();
-    const [a = '', b = ''] = await fixture.codes(2);
-    const strangersCode = await fixture.app.codes.create(stranger, {
-      target: 'https://example.com/',
-    });
-    const { conversions } = fixture.app.campaigns;
-    const { clock } = fixture.app;
+    const { fixture, conversions, codes, clock, a, b } = await openParts(2);
+    const strangersCode = await codes.create(stranger, { target });
     const order = { qrCodeId: a, value: 1.5, externalId: 'order-1' };
     const all = await Promise.all(
       Array.from({ length: 20 }, async () => await conversions.record(actor, order)),
@@ -326,13 +287,9 @@ describe('conversions', () => {
   });
 
   test("an unknown, a stranger's or a deleted code is named, and nothing is remembered", async () => {
-    const fixture = await openCampaignsFixture();
-    const [gone = ''] = await fixture.codes(1);
-    await fixture.app.codes.delete(actor, gone);
-    const strangersCode = await fixture.app.codes.create(stranger, {
-      target: 'https://example.com/',
-    });
-    const { conversions } = fixture.app.campaigns;
+    const { fixture, conversions, codes, a: gone } = await openParts(1);
+    await codes.delete(actor, gone);
+    const strangersCode = await codes.create(stranger, { target });
     for (const qrCodeId of ['qr_00000000000000000000', gone, strangersCode.id]) {
       const failure = conversions
         .record(actor, { qrCodeId, value: 1, externalId: 'x' })

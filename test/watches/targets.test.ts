@@ -60,7 +60,7 @@ const dueMsOf = (fixture: WatchesFixture, id: string) =>
 const findings = (fixture: WatchesFixture, id: string) =>
   fixture.app.watches.watches.findingsOf(id);
 
-const status = (code: number): Script => ({ kind: 'answer', status: code });
+const status = (code: number) => ({ kind: 'answer', status: code }) as const;
 
 describe('a target', () => {
   test('that answers is asked once a day, by HEAD alone, and names itself', async () => {
