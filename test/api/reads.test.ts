@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { dayOf, formatDay } from '../../src/model/day.ts';
+import { dayOf } from '../../src/model/day.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { positionId } from '../../src/model/ids.ts';
 import { word } from '../support/client.ts';
@@ -23,22 +23,6 @@ beforeAll(async () => {
 const today = (): number => dayOf(clock.now());
 
 describe('analytics', () => {
-  test('has the specified fields, and those of time zones', async () => {
-    service.scans.lifetime.set(no, 3);
-    const { status, json } = await client.get(`/v1/qr-codes/${id}/analytics`);
-    expect(status).toBe(200);
-    expect(json).toEqual({
-      totalScans: 3,
-      uniqueScanners: 3,
-      devices: { ios: 3, android: 0, other: 0 },
-      topCountries: [],
-      newScanners: 0,
-      returningScanners: 0,
-      error: 0,
-      timezone: 'UTC',
-    });
-  });
-
   test.each([
     ['', () => [today(), today()]],
     ['?from=2026-01-01&to=2026-01-31', () => [20_454, 20_484]],
@@ -58,15 +42,6 @@ describe('analytics', () => {
     'analytics/breakdown',
   ])('%s is 422', async (path) => {
     expect((await client.get(`/v1/qr-codes/${id}/${path}`)).status).toBe(422);
-  });
-
-  test('timeseries and breakdown say what they answer for', async () => {
-    const series = await client.get(`/v1/qr-codes/${id}/analytics/timeseries`);
-    const day = formatDay(today());
-    expect(series.json).toMatchObject({ interval: 'day', from: day, to: day });
-    expect(series.items).toHaveLength(1);
-    const shares = await client.get(`/v1/qr-codes/${id}/analytics/breakdown?by=country`);
-    expect(shares.json).toMatchObject({ by: 'country', data: [{ key: 'DE', scans: 2 }] });
   });
 
   test('a defect below is a 500 that says nothing, and a log entry that says all', async () => {

@@ -65,20 +65,6 @@ describe('an invite', () => {
     expect(pair.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
   });
 
-  test('under one Idempotency-Key is one invite and one member', async () => {
-    const headers = { 'idempotency-key': 'invite-1' };
-    const body = { email: 'idem@example.com', role: 'viewer' };
-    const send = async () => await client.post('/v1/team/invites', body, { headers });
-    const [one, two] = await Promise.all([send(), send()]);
-    expect(one.json).toEqual(two.json);
-    const given = { token: one.json.token, name: 'I', password };
-    const from = { 'x-forwarded-for': '192.0.2.50', 'idempotency-key': 'accept-1' };
-    const joined = await accept(given, from);
-    const again = await accept(given, from);
-    expect(again.json).toEqual(joined.json);
-    expect(again.headers['idempotent-replayed']).toBe('true');
-  });
-
   test('shows by its token who invites whom, and where, until it is over', async () => {
     const preview = async (token: unknown): Promise<Answer> => {
       const path = '/v1/team/invites/preview';

@@ -100,17 +100,16 @@ describe('deliveries', () => {
     for (let count = 1; count <= 5; count += 1) await happen();
     const all = await listed(deliveriesOf(made, '?state=delivered'), 5);
     const ids = all.map(({ id }) => word(id));
-    expect(ids).toEqual([...ids].sort().toReversed());
+    expect(ids).toEqual(ids.toSorted().toReversed());
     const first = await get(deliveriesOf(made, '?limit=2'));
-    expect([first.total, first.page, first.limit]).toEqual([5, 1, 2]);
-    const next = await get(deliveriesOf(made, `?limit=2&cursor=${word(first.nextCursor)}`));
+    expect(first).toMatchObject({ total: 5, page: 1, limit: 2 });
     const page = await get(deliveriesOf(made, '?limit=2&page=2'));
+    const next = await get(deliveriesOf(made, `?limit=2&cursor=${word(first.nextCursor)}`));
     expect(page.data).toEqual(next.data);
     const last = await get(deliveriesOf(made, '?limit=2&page=3'));
     expect(last).not.toHaveProperty('nextCursor');
     const walked = [first, page, last].flatMap(({ data }) => Object.values(data ?? {}));
     expect(walked.map(({ id }) => id)).toEqual(ids);
-    expect(await get(deliveriesOf(made, '?page=9'))).toMatchObject({ data: [], total: 5 });
     expect(await get(deliveriesOf(made, '?state=dead'))).toMatchObject({ data: [], total: 0 });
   });
 

@@ -85,14 +85,6 @@ describe('a day of another zone', () => {
     expect(quarters.json.data).toHaveLength(100);
   });
 
-  test('UTC stays as it was, and is the default', async () => {
-    const { json } = await get('/analytics/timeseries?from=2026-11-01&to=2026-11-01');
-    expect(json).toMatchObject({
-      timezone: 'UTC',
-      data: [{ start: '2026-11-01T00:00:00.000Z', scans: 10 }],
-    });
-  });
-
   test('weekdays and hours of the week are all there, in the order of the week', async () => {
     await client.patch(`/v1/workspaces/${workspaceId}`, { weekStart: 'sun' });
     const days = await get(`/analytics/breakdown?by=weekday&${newYork}`);

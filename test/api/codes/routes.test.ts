@@ -79,38 +79,29 @@ test('what is sent comes back, of a create, a get, a replacement and a patch', a
 });
 
 test('values are kept in one form: hrefs, times in UTC, nothing twice', async () => {
-  const made = await makeCode({
-    rules: [
-      {
-        label: 'a',
-        if: {
-          os: ['iOS', 'Android', 'iOS'],
-          country: ['DE', 'DE'],
-          language: ['de', 'DE', 'en', 'De'],
-          time: { days: ['sun', 'mon', 'sun'], timezone: 'europe/berlin' },
-          date: { from: '2026-12-01T01:00:00+01:00' },
-        },
-        then: { target: 'HTTPS://EXAMPLE.com' },
-      },
+  const rows = [
+    ['os', ['iOS', 'Android', 'iOS'], ['iOS', 'Android']],
+    ['country', ['DE', 'DE'], ['DE']],
+    ['language', ['de', 'DE', 'en', 'De'], ['de', 'en']],
+    ['date', { from: '2026-12-01T01:00:00+01:00' }, { from: '2026-12-01T00:00:00.000Z' }],
+    [
+      'time',
+      { days: ['sun', 'mon', 'sun'], timezone: 'europe/berlin' },
+      { days: ['sun', 'mon'], timezone: 'Europe/Berlin' },
     ],
+  ] as const;
+  const ruleOf = (column: 1 | 2, target: string) => {
+    const conditions = Object.fromEntries(rows.map((row) => [row[0], row[column]]));
+    return { label: 'a', if: conditions, then: { target } };
+  };
+  const made = await makeCode({
+    rules: [ruleOf(1, 'HTTPS://EXAMPLE.com')],
     startsAt: '2026-01-01T01:00:00+01:00',
     fallbackUrl: 'https://EXAMPLE.com/ü',
     utm: { source: null, term: 'x' },
   });
   expect(made).toMatchObject({
-    rules: [
-      {
-        label: 'a',
-        if: {
-          os: ['iOS', 'Android'],
-          country: ['DE'],
-          language: ['de', 'en'],
-          time: { days: ['sun', 'mon'], timezone: 'Europe/Berlin' },
-          date: { from: '2026-12-01T00:00:00.000Z' },
-        },
-        then: { target: 'https://example.com/' },
-      },
-    ],
+    rules: [ruleOf(2, 'https://example.com/')],
     startsAt: '2026-01-01T00:00:00.000Z',
     fallbackUrl: 'https://example.com/%C3%BC',
   });

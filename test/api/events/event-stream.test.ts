@@ -137,14 +137,6 @@ describe('what comes', () => {
     expect(listener.events().toSorted()).toEqual(newestFirst.toSorted());
   });
 
-  test('only of the own workspace', async () => {
-    const listener = await listen();
-    scan({ id: '', no: 99 }, 2, { workspaceNo: 7 });
-    scan(code, 1);
-    await until(() => listener.messages.length === 1);
-    expect(listener.messages[0]?.data).toMatchObject({ data: { qrId: code.id } });
-  });
-
   test('only the kinds and the code asked for', async () => {
     const kinds = await listen({ query: '?event=qr.updated,qr.deleted' });
     const one = await listen({ query: `?code=${code.id}` });
