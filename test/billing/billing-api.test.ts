@@ -31,8 +31,10 @@ const call = (method: string, path: string, options: CallOptions = {}): Promise<
 const checkout = (plan = 'pro', interval = 'month') =>
   call('POST', '/checkout', { body: { plan, interval } });
 
+const events = async (): Promise<readonly Json[]> => (await client.get('/v1/events')).items;
+
 async function kinds(): Promise<string[]> {
-  const { items } = await client.get('/v1/events');
+  const items = await events();
   return items.map(({ event }) => word(event).replace('subscription.', '')).toReversed();
 }
 
@@ -48,6 +50,11 @@ describe('the whole way', () => {
     const confirmed = await call('POST', `/checkout/${id}/confirm`);
     expect(confirmed.json.status).toBe('complete');
     expect(confirmed.headers['x-ratelimit-limit']).toBe('20');
+    const { id: workspaceId } = service.first.workspace;
+    const terms = { plan: 'pro', interval: 'year', amount: 290, currency: 'EUR' };
+    const [created] = await events();
+    expect(created?.data).toMatchObject({ workspaceId, ...terms });
+    expect(created).not.toHaveProperty('createdAt');
     const active = await call('GET', '/subscription');
     expect(active.headers['x-ratelimit-limit']).toBe('120');
     const body = { plan: 'business', interval: 'month' };

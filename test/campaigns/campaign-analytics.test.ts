@@ -2,14 +2,14 @@
  * A campaign's numbers from the engine itself, against a plain count of the scans: sums, the union of
  * scanners, breakdowns, series; and an end that waits for what is journaled.
  */
-import { onTestFinished, expect, test } from 'vitest';
 import { getRandomValues } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
 import { CampaignScheduler } from '../../src/campaigns/campaign-scheduler.ts';
-import { openCampaigns, type CampaignServices } from '../../src/campaigns/open-campaigns.ts';
+import { type CampaignServices, openCampaigns } from '../../src/campaigns/open-campaigns.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { actor, openCodes, type CodesFixture } from '../codes/codes-fixture.ts';
+import { actor, type CodesFixture, openCodes } from '../codes/codes-fixture.ts';
 import { EngineHarness, type ScanFact } from '../scans/engine-harness.ts';
 import { analyticsOf, breakdownOf, isPerson, timeseriesOf } from '../scans/plain-model.ts';
 
@@ -18,6 +18,7 @@ const agents = [
   'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/125.0.0.0 Mobile Safari/537.36',
   'Googlebot/2.1 (+http://www.google.com/bot.html)',
 ];
+const target = 'https://example.com/';
 const first = Math.floor(Date.UTC(2026, 2, 4) / dayMs);
 
 interface Setup {
@@ -63,7 +64,7 @@ test('equal a plain count over its codes and days, in any range', async () => {
   const { fixture, engine, services, visit } = await openSetup();
   const codes = [];
   for (let at = 0; at < 6; at++) {
-    codes.push(await fixture.codes.create(actor, { target: 'https://example.com/' }));
+    codes.push(await fixture.codes.create(actor, { target }));
   }
   const inside = codes.slice(0, 4);
   const span = { startDay: first + 5, endDay: first + 50 };
@@ -112,28 +113,45 @@ test('equal a plain count over its codes and days, in any range', async () => {
   }
 });
 
-test('at the end have every scan that was answered before it', async () => {
+test('at the end are those of the schedule, with every scan that was answered before it', async () => {
   const { fixture, engine, services, visit } = await openSetup();
-  const code = await fixture.codes.create(actor, { target: 'https://example.com/' });
-  const span = { startDay: first, endDay: first };
-  const draft = { name: 'c', ...span, qrCodeIds: [code.id] };
-  const { id } = await services.campaigns.create(actor, draft);
-  const log = createLog('debug', { write: () => undefined });
-  const { clock } = fixture;
+  const { clock, codes, outbox } = fixture;
+  const { campaigns, conversions } = services;
+  const [a, b, other] = [
+    await codes.create(actor, { target }),
+    await codes.create(actor, { target }),
+    await codes.create(actor, { target }),
+  ];
+  const span = { startDay: first, endDay: first + 1 };
+  const { id } = await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a.id, b.id] });
   const counting = engine.counting();
-  const { campaigns } = services;
+  const log = createLog('debug', { write: () => undefined });
   const scheduler = new CampaignScheduler({ campaigns, counting, clock, log });
-  clock.set((first + 1) * dayMs - 1);
-  visit(code.no, first, first);
+  const convert = async (qrCodeId: string) =>
+    await conversions.record(actor, { qrCodeId, value: null, externalId: undefined });
+  clock.set(first * dayMs);
+  for (const qrCodeId of [a.id, other.id]) await convert(qrCodeId);
+  clock.set((first + 2) * dayMs - 1);
+  await convert(b.id);
+  for (const { no } of [a, b, other]) visit(no, first - 1, first + 2);
   const empty = counting.mark();
   expect(empty.isPast()).toBe(false);
   clock.move(10_000);
+  await convert(b.id);
   expect(await scheduler.tick()).toBe(0);
   engine.cycle(0);
   engine.settle();
   expect(empty.isPast()).toBe(true);
   expect(await scheduler.tick()).toBe(1);
-  const people = engine.facts.filter(isPerson).length;
-  expect(people).toBeGreaterThan(0);
-  expect(services.campaigns.find(1, id)?.end?.totalScans).toBe(people);
+  const facts = engine.facts.filter(({ codeNo, timeMs }) => {
+    const day = Math.floor(timeMs / dayMs);
+    return codeNo !== other.no && day >= first && day <= first + 1;
+  });
+  const { totalScans, uniqueScanners } = analyticsOf(facts);
+  expect(totalScans).toBeGreaterThan(uniqueScanners);
+  const result = { totalScans, uniqueScanners, conversionRate: 2 / totalScans };
+  const { end } = campaigns.find(1, id) ?? {};
+  expect(end).toEqual({ ...result, conversions: 2, atMs: clock.now() });
+  const ended = outbox.after(0, 100).filter(({ kind }) => kind === 'campaign.ended');
+  expect(ended.map(({ body }) => JSON.parse(body))).toMatchObject([{ data: { id, ...result } }]);
 });

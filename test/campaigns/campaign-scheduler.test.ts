@@ -19,48 +19,6 @@ const hourMs = 3_600_000;
 const yearMs = 365 * dayMs;
 
 describe('totals', () => {
-  test('are those of the schedule: sums, the union of scanners, conversions by scans', async () => {
-    const {
-      fixture,
-      campaigns,
-      conversions,
-      codes,
-      clock,
-      tick,
-      a,
-      b,
-      c: other,
-    } = await openParts(3);
-    clock.set(first * dayMs);
-    const span = { startDay: first, endDay: first + 1 };
-    const made = await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a, b] });
-    const no = (id: string): number => codes.find(1, id)?.no ?? 0;
-    for (const day of [first - 1, first, first + 1, first + 2]) {
-      for (const id of [a, b, other]) {
-        fixture.scans.list.push({ codeNo: no(id), day, scanner: 'same' });
-        fixture.scans.list.push({ codeNo: no(id), day, scanner: `own ${id}` });
-      }
-    }
-    const convert = async (qrCodeId: string) =>
-      await conversions.record(actor, { qrCodeId, value: null, externalId: undefined });
-    await convert(a);
-    await convert(other);
-    clock.set((first + 2) * dayMs - 1);
-    await convert(b);
-    expect(await tick()).toBe(0);
-    clock.set((first + 2) * dayMs + 10_000);
-    await convert(b);
-    expect(await tick()).toBe(1);
-    const data = { id: made.id, totalScans: 8, uniqueScanners: 3, conversionRate: 2 / 8 };
-    expect(fixture.emitted('campaign.ended')).toEqual([data]);
-    const { id: _id, ...result } = data;
-    expect(campaigns.find(1, made.id)?.end).toEqual({
-      ...result,
-      conversions: 2,
-      atMs: clock.now(),
-    });
-  });
-
   test('without scans the rate is 0', async () => {
     const { fixture, campaigns, conversions, clock, tick, a } = await openParts(1);
     const today = Math.floor(clock.now() / dayMs);

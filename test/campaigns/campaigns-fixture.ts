@@ -1,55 +1,8 @@
-/** The application with campaigns: scans as a test wants them, and counting that is as far as a test says. */
-import type { CampaignScans } from '../../src/campaigns/campaign-analytics.ts';
+/** The application with campaigns, and counting that is as far as a test says. */
 import type { Counting, CountingMark } from '../../src/campaigns/campaign-scheduler.ts';
-import { dayMs, type DayRange, isoTime, parseDay } from '../../src/model/day.ts';
-import type { Subject } from '../../src/scans/query/subject.ts';
+import { parseDay } from '../../src/model/day.ts';
 import { actor } from '../codes/codes-fixture.ts';
-import { FakeScans } from '../support/fakes/fake-scans.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
-
-/** A scan: whose code, on which day, by whom. */
-export interface FixtureScan {
-  readonly codeNo: number;
-  readonly day: number;
-  readonly scanner: string;
-}
-
-/** Counts a plain list of scans. */
-export class PlainScans implements CampaignScans {
-  readonly list: FixtureScan[] = [];
-
-  #of(subject: Subject, { fromDay, toDay }: DayRange): FixtureScan[] {
-    const wanted = new Set('codes' in subject ? subject.codes : []);
-    return this.list.filter(
-      ({ codeNo, day }) => wanted.has(codeNo) && day >= fromDay && day <= toDay,
-    );
-  }
-  async totals(subject: Subject, range: DayRange) {
-    const found = this.#of(subject, range);
-    return {
-      totalScans: found.length,
-      uniqueScanners: new Set(found.map(({ scanner }) => scanner)).size,
-      devices: { ios: 0, android: 0, other: found.length },
-      topCountries: [],
-    };
-  }
-  async series(subject: Subject, range: DayRange) {
-    const days = Array.from({ length: range.toDay - range.fromDay + 1 }, (_, at) => ({
-      fromDay: range.fromDay + at,
-      toDay: range.fromDay + at,
-    }));
-    return days.map((day) => ({
-      start: isoTime(day.fromDay * dayMs),
-      scans: this.#of(subject, day).length,
-    }));
-  }
-  async scansByCode(subject: Subject, range: DayRange) {
-    return Array.from('codes' in subject ? subject.codes : [], (codeNo) => ({
-      codeNo,
-      scans: this.#of({ codes: [codeNo] }, range).length,
-    })).filter(({ scans }) => scans > 0);
-  }
-}
 
 /** Counting that is as far as a test says. */
 export class HandCounting implements Counting {
@@ -67,7 +20,6 @@ export class HandCounting implements Counting {
 export interface CampaignsFixture {
   /** Another after `restart`. */
   app: TestApp;
-  readonly scans: PlainScans;
   readonly counting: HandCounting;
   /** Data of the emitted events of a kind, oldest first. */
   emitted(kind: 'campaign.created' | 'campaign.ended'): Array<Readonly<Record<string, unknown>>>;
@@ -77,16 +29,9 @@ export interface CampaignsFixture {
 }
 
 export async function openCampaignsFixture(): Promise<CampaignsFixture> {
-  const scans = new PlainScans();
   const counting = new HandCounting();
-  const analytics = Object.assign(new FakeScans().analytics, plainQueries(scans));
   const fixture: CampaignsFixture = {
-    app: await openTestApp({
-      plan: 'none',
-      counting,
-      scans: Object.assign(new FakeScans(), { analytics }),
-    }),
-    scans,
+    app: await openTestApp({ plan: 'none', counting }),
     counting,
     emitted: (kind) =>
       fixture.app.outbox
@@ -121,12 +66,6 @@ export async function openParts(count = 0) {
     c,
   };
 }
-
-const plainQueries = (scans: PlainScans): CampaignScans => ({
-  totals: (subject, range) => scans.totals(subject, range),
-  series: (subject, range) => scans.series(subject, range),
-  scansByCode: (subject, range) => scans.scansByCode(subject, range),
-});
 
 export function dayNumber(text: string): number {
   const day = parseDay(text);

@@ -123,11 +123,7 @@ describe('membership', () => {
     const { fixture, campaigns, analytics, codes, a, b } = await openParts(2);
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
     const [one, two] = [a, b].map((id) => codes.find(1, id)?.no ?? 0);
-    fixture.scans.list.push(
-      { codeNo: one ?? 0, day: march.startDay, scanner: 'x' },
-      { codeNo: two ?? 0, day: march.startDay, scanner: 'x' },
-      { codeNo: two ?? 0, day: march.startDay - 1, scanner: 'y' },
-    );
+    fixture.app.scans.lifetime.set(one ?? 0, 1).set(two ?? 0, 1);
     await codes.delete(actor, b);
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
     expect(await listed(fixture, made.id)).toEqual([a]);
@@ -137,7 +133,7 @@ describe('membership', () => {
       shown: analytics.seriesRange(made, {}),
       filter: {},
     });
-    expect(found).toMatchObject({ totalScans: 2, uniqueScanners: 1 });
+    expect(found.totalScans).toBe(2);
     expect(found.codes).toEqual([
       { qrCodeId: a, deleted: false, totalScans: 1, conversions: 0, conversionValue: 0 },
       { qrCodeId: b, deleted: true, totalScans: 1, conversions: 0, conversionValue: 0 },

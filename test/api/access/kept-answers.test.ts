@@ -204,18 +204,6 @@ describe('a refusal for now is not kept', () => {
     expect((await change(password, 'the-change')).status).toBe(200);
     expect((await change(password, 'the-change')).headers['idempotent-replayed']).toBe('true');
   });
-
-  test.each([
-    ['401', { oldPassword: 'wrong', newPassword: 'another password' }],
-    ['422', { oldPassword: password, newPassword: 'short' }],
-  ])('%s is answered anew when it may change, again when not', async (status, body) => {
-    const browser = await Browser.signedIn(service, await makeMember(service, 'editor'));
-    const headers = { 'idempotency-key': `refused-${status}` };
-    const send = async () => await browser.post('/v1/auth/password', body, { headers });
-    const [first, again] = [await send(), await send()];
-    expect([first.status, again.status]).toEqual([Number(status), Number(status)]);
-    expect(again.headers['idempotent-replayed']).toBe(status === '422' ? 'true' : undefined);
-  });
 });
 
 test('an answer is computed once: after the transaction, under a key inside it', async () => {
