@@ -4,6 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
+import type { Role } from '../../src/model/workspace.ts';
+import { makeMember } from '../support/test-client.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
 
 const revoker = new URL('revoke.ts', import.meta.url).pathname;
@@ -39,6 +41,19 @@ function forge(app: TestApp, claims: Json, header: Json = {}): string {
   ).update(text);
   return `${text}.${mac.digest('base64url')}`;
 }
+
+/** A key of the first owner. */
+const makeKey = async (
+  { workspaces, first }: TestApp,
+  more: { role?: Role; expiresAtMs?: number },
+) =>
+  await workspaces.keys.create({
+    workspaceNo: 1,
+    userId: first.user.id,
+    name: 'Second',
+    role: 'admin',
+    ...more,
+  });
 
 async function outcome(app: TestApp, token: string): Promise<string> {
   return await app.workspaces.keys.verify(token).then(
@@ -136,10 +151,9 @@ describe('the token', () => {
 
   test('expires to the millisecond, warm or not', async () => {
     const app = await openTestApp();
-    const { workspaces: services, first, clock } = app;
+    const { clock } = app;
     const expiresAtMs = clock.now() + 10_500;
-    const key = { workspaceNo: 1, userId: first.user.id, name: 'Short', role: 'viewer' } as const;
-    const { token, record } = await services.keys.create({ ...key, expiresAtMs });
+    const { token, record } = await makeKey(app, { role: 'viewer', expiresAtMs });
     expect(record.expiresAtMs).toBe(expiresAtMs);
     clock.move(10_499);
     expect(await outcome(app, token)).toBe('accepted');
@@ -166,8 +180,7 @@ describe('a revoked key', () => {
   test('is refused on the next request, other keys are not', async () => {
     const app = await openTestApp();
     const { workspaces: services, first } = app;
-    const key = { workspaceNo: 1, userId: first.user.id, name: 'Second', role: 'admin' } as const;
-    const { token, record } = await services.keys.create(key);
+    const { token, record } = await makeKey(app, {});
     expect(await outcome(app, token)).toBe('accepted');
     await expect(services.keys.revoke(2, record.id)).rejects.toMatchObject({ code: 'not_found' });
     await services.keys.revoke(1, record.id);
@@ -181,13 +194,7 @@ describe('a revoked key', () => {
   test('is refused on the next request too when another process revoked it', async () => {
     const app = await openTestApp();
     for (let round = 0; round < 2; round++) {
-      const key = {
-        workspaceNo: 1,
-        userId: app.first.user.id,
-        name: 'K',
-        role: 'admin',
-      } as const;
-      const { token, record } = await app.workspaces.keys.create(key);
+      const { token, record } = await makeKey(app, {});
       expect(await outcome(app, token)).toBe('accepted');
       // On this very thread, so that nothing turns the event loop before the next request.
       execFileSync(process.execPath, [revoker, app.dataDir, record.id]);
@@ -198,10 +205,10 @@ describe('a revoked key', () => {
 });
 
 test("a key acts with its user's present role when that is less", async () => {
-  const { workspaces: services, store, first } = await openTestApp();
-  const { users, keys } = services;
-  const { id: userId } = await users.create(1, 'admin', { email: 'ad@example.com', name: 'Ad' });
-  const { token } = await keys.create({ workspaceNo: 1, userId, name: 'K', role: 'admin' });
+  const app = await openTestApp();
+  const { workspaces: services, store, first } = app;
+  const { keys } = services;
+  const { id: userId, key: token } = await makeMember(app, 'admin');
   expect((await keys.verify(token)).actor.role).toBe('admin');
   await store.environment.transaction(() => {
     store.memberships.put([1, userId], { role: 'viewer', joinedAtMs: 0 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Browser } from '../../support/browser.ts';
 import { type Json, word } from '../../support/client.ts';
-import { useTestApi } from '../../support/test-client.ts';
+import { makeMember, useTestApi } from '../../support/test-client.ts';
 
 const password = 'a good password';
 const email = 'jane@example.com';
@@ -37,14 +37,7 @@ test('has one line for each change of keys, members, invites and endpoints, and 
   await client.post('/v1/qr-codes', { target: 'https://example.com/' });
   const by = { userId: owner, workspaceId: joined.json.workspaceId };
   expect(lines()).toMatchObject([
-    {
-      audit: 'createApiKey',
-      level: 'info',
-      status: 201,
-      ...by,
-      target: key.json.id,
-      role: 'viewer',
-    },
+    { audit: 'createApiKey', status: 201, ...by, target: key.json.id, role: 'viewer' },
     { audit: 'createInvite', status: 201, ...by, target: invite.json.id, role: 'editor' },
     { audit: 'acceptInvite', status: 200, userId, workspaceId: by.workspaceId, role: 'editor' },
     { audit: 'updateMember', status: 200, ...by, target: userId, role: 'viewer' },
@@ -54,11 +47,7 @@ test('has one line for each change of keys, members, invites and endpoints, and 
 });
 
 test('shows sign-ins and guesses by account and source, and refusals', async () => {
-  const { id } = await service.workspaces.users.create(1, 'viewer', {
-    email: 'john@example.com',
-    name: 'John',
-    password,
-  });
+  const { id } = await makeMember(service, 'viewer', 'john@example.com');
   const [one, two] = [new Browser(service), new Browser(service)];
   await one.signIn('john@example.com', 'wrong', '203.0.113.7');
   await one.signIn('nobody@example.com', 'wrong', '203.0.113.7');
