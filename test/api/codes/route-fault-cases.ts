@@ -1,6 +1,6 @@
 /** Routes with something wrong: what, the fields, and each fault by its path. Codes and paths are what clients go by. */
 export const target = 'https://example.com/menu';
-export const otherTarget = 'https://example.com/other';
+const otherTarget = 'https://example.com/other';
 export const leading = (label: string) => ({ label, target: otherTarget, weight: 1 });
 export const rule = (conditions: object, more: object = {}) => ({
   label: 'one',
