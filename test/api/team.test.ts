@@ -65,6 +65,15 @@ describe('an invite', () => {
     expect(pair.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
   });
 
+  test('is accepted once under one Idempotency-Key, by nobody who is known yet', async () => {
+    const { token } = (await invite('idem@example.com')).json;
+    const from = { 'x-forwarded-for': '192.0.2.50', 'idempotency-key': 'accept-1' };
+    const joined = await accept({ token, name: 'I', password }, from);
+    const again = await accept({ token, name: 'I', password }, from);
+    expect(again.json).toEqual(joined.json);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+  });
+
   test('shows by its token who invites whom, and where, until it is over', async () => {
     const preview = async (token: unknown): Promise<Answer> => {
       const path = '/v1/team/invites/preview';
