@@ -233,7 +233,9 @@ function wrongValues(schema: Json): unknown[] {
 /** Texts of another form. */
 const wrongForms = ({ format, pattern }: Json): string[] => [
   ...(pattern === undefined ? [] : ['\u0000']),
-  ...(/^date/.test(word(format ?? '')) ? ['2026-02-30', '2026-2-3', '2040-01-01T00:00:00'] : []),
+  ...(word(format ?? '').startsWith('date')
+    ? ['2026-02-30', '2026-2-3', '2040-01-01T00:00:00']
+    : []),
 ];
 
 /** Values right at the bounds, whatever else is wrong with them. */
