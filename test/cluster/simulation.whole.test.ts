@@ -45,8 +45,3 @@ it(`every scan that an edge has on its disk comes to every core once, at its own
   expect(sums.rewinds).toBeGreaterThan(scanSeeds / 4);
   expect(sums.burnt).toBeGreaterThan(5 * scanSeeds);
 });
-
-it('a seed gives the same run every time', async () => {
-  const [one, other] = [await simulate(7), await simulate(7)];
-  expect(other).toEqual(one);
-});

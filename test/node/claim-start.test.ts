@@ -1,8 +1,9 @@
-/** src/node/claim-start.ts: when a node may redirect, in virtual time. */
-import { expect, test } from 'vitest';
+/** When a node may redirect, in virtual time; and how many of its redirects were of stale links. */
+import { expect, onTestFinished, test } from 'vitest';
 import { beatSubject, encodeBeat } from '../../src/cluster/nodes/beat-message.ts';
 import { encodeJoinAnswer } from '../../src/cluster/nodes/join-message.ts';
 import { claimStart, listenMs } from '../../src/node/claim-start.ts';
+import { Upkeep } from '../../src/node/upkeep.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { BeatsNetwork } from '../cluster/nodes/beats-network.ts';
 
@@ -100,4 +101,29 @@ test('without a leader: the last machine opens; elsewhere a core once brokers ar
   expect(here.settled).toEqual([`${listenMs} opens`]);
   expect(core.settled).toEqual([`${10_000 + listenMs - 50} opens`]);
   expect(edge.settled).toEqual(['60000 stopped']);
+});
+
+test('redirects between two ticks without contact are stale', async () => {
+  const redirects = { answered: 10 };
+  let isInContact = true;
+  const upkeep = new Upkeep({
+    writer: { free: () => undefined },
+    links: { closeLimits: async () => undefined, publishPending: () => undefined },
+    redirects,
+    isInContact: () => isInContact,
+    log: createLog('silent'),
+  });
+  onTestFinished(() => upkeep.close());
+  const tickAt = async (answered: number, contact: boolean): Promise<number> => {
+    redirects.answered = answered;
+    isInContact = contact;
+    await upkeep.closeLimits();
+    return upkeep.staleRedirects;
+  };
+  expect(await tickAt(20, true)).toBe(0);
+  expect(await tickAt(30, false)).toBe(0);
+  expect(await tickAt(45, false)).toBe(15);
+  expect(await tickAt(50, false)).toBe(20);
+  expect(await tickAt(70, true)).toBe(20);
+  expect(await tickAt(80, false)).toBe(20);
 });

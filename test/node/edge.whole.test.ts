@@ -1,10 +1,11 @@
 /**
  * src/node/open-edge.ts: an edge in this process, with its threads and files, behind a core whose feed is on a socket.
- * No broker: what joins and what carries scans is handed in.
+ * No broker: what joins and what carries scans is handed in. And first starts of both roles that find no broker.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, expect, test } from 'vitest';
+import type { openApp } from '../../src/app.ts';
 import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { closeAll, type Closers, openWithClosers } from '../../src/engine/closers.ts';
@@ -12,13 +13,16 @@ import { askService } from '../../src/engine/commands/ask-service.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openBase, thisMachine } from '../../src/modules.ts';
 import { type EdgeFolder, openEdgeFolder } from '../../src/node/edge/edge-folder.ts';
-import { type Edge, openEdge } from '../../src/node/open-edge.ts';
+import { openEdgeNode } from '../../src/node/edge-node.ts';
+import { openCore } from '../../src/node/open-core.ts';
+import { openEdge } from '../../src/node/open-edge.ts';
 import { listSegments } from '../../src/scans/journal/segments.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { FeedServer, temporaryFolder } from '../cluster/links/feed-server.ts';
+import { FeedServer } from '../cluster/links/feed-server.ts';
 import { route } from '../codes/codes-fixture.ts';
 import { openFilesIn } from '../support/leaks.ts';
 import { freePorts, readMetrics } from '../support/process.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 import { soon } from '../support/soon.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 
@@ -28,81 +32,55 @@ const ruled = 'https://example.net/';
 const journals = [7, 9];
 const identity = { cluster: 'cl_1', node: 'n_1', name: 'edge-1', role: 'edge', run: 1 } as const;
 
-class TestEdge {
-  readonly edge: Edge;
-  readonly lines: readonly string[];
-  readonly #ports: { readonly api: number; readonly redirect: number };
-  readonly #folder: string;
-  readonly #closers: Closers;
-
-  private constructor(
-    edge: Edge,
-    closers: Closers,
-    folder: string,
-    ports: { readonly api: number; readonly redirect: number },
-    lines: readonly string[],
-  ) {
-    this.edge = edge;
-    this.#closers = closers;
-    this.#folder = folder;
-    this.#ports = ports;
-    this.lines = lines;
-  }
-
-  static async open(
-    folder: string,
-    cores: () => readonly string[],
-    keptFrom = (): number => 0,
-  ): Promise<TestEdge> {
-    const ports = await freePorts();
-    const config = loadConfig(undefined, {
-      QZ_DATA_DIR: folder,
-      QZ_API_HOST: '127.0.0.1',
-      QZ_API_PORT: String(ports.api),
-      QZ_METRICS_PORT: String(ports.api + 2),
-      QZ_REDIRECT_HOST: '127.0.0.1',
-      QZ_REDIRECT_PORT: String(ports.redirect),
-      QZ_SCANS_SEGMENT_MS_MAX: '10',
+async function startEdge(
+  folder: string,
+  cores: () => readonly string[],
+  keptFrom = (): number => 0,
+) {
+  const ports = await freePorts();
+  const config = loadConfig(undefined, {
+    QZ_DATA_DIR: folder,
+    QZ_API_HOST: '127.0.0.1',
+    QZ_API_PORT: String(ports.api),
+    QZ_METRICS_PORT: String(ports.api + 2),
+    QZ_REDIRECT_HOST: '127.0.0.1',
+    QZ_REDIRECT_PORT: String(ports.redirect),
+    QZ_SCANS_SEGMENT_MS_MAX: '10',
+  });
+  writeNodeFile(folder, { ...identity, journals });
+  const closers: Closers = [];
+  const log = createLog('silent');
+  const opened = await openEdgeFolder(folder, log, closers);
+  const base = openBase(config, opened.folder, log, thisMachine, 'create');
+  const { hostCommands } = opened;
+  const token = (): string => 'edge-1.token';
+  const edge = await openEdge({ base, journals, cores, token, keptFrom, hostCommands }, closers);
+  const close = async (): Promise<void> => {
+    await closeAll(closers);
+    expect(openFilesIn(folder)).toEqual([]);
+  };
+  onTestFinished(close);
+  const scan = async (code: string): Promise<Response> =>
+    await fetch(`http://127.0.0.1:${ports.redirect}/${code}`, {
+      redirect: 'manual',
+      headers: { connection: 'close' },
     });
-    writeNodeFile(folder, { ...identity, journals });
-    const lines: string[] = [];
-    const log = createLog('info', { write: (line) => void lines.push(line) });
-    const closers: Closers = [];
-    const opened = await openEdgeFolder(folder, log, closers);
-    const base = openBase(config, opened.folder, log, thisMachine, 'create');
-    const token = (): string => 'edge-1.token';
-    const { hostCommands } = opened;
-    const options = { base, journals, cores, token, keptFrom, hostCommands };
-    const edge = new TestEdge(await openEdge(options, closers), closers, folder, ports, lines);
-    onTestFinished(() => edge.close());
-    return edge;
-  }
-
-  async read(code: string): Promise<string> {
-    const url = `http://127.0.0.1:${this.#ports.redirect}/${code}`;
-    return await (await fetch(url, { headers: { connection: 'close' } })).text();
-  }
-
-  /** Where the link leads, or the status of what is answered instead. */
-  async visit(code: string): Promise<string | number> {
-    const url = `http://127.0.0.1:${this.#ports.redirect}/${code}`;
-    const answer = await fetch(url, { redirect: 'manual', headers: { connection: 'close' } });
-    return answer.headers.get('location') ?? answer.status;
-  }
-
-  get api(): string {
-    return `http://127.0.0.1:${this.#ports.api}`;
-  }
-
-  async ready(): Promise<{ readonly status: number; readonly body: string }> {
-    const answer = await fetch(`${this.api}/health/ready`);
-    return { status: answer.status, body: await answer.text() };
-  }
-
-  async close(): Promise<void> {
-    await closeAll(this.#closers);
-    expect(openFilesIn(this.#folder)).toEqual([]);
-  }
+  const api = `http://127.0.0.1:${ports.api}`;
+  return {
+    edge,
+    close,
+    api,
+    read: async (code: string): Promise<string> => await (await scan(code)).text(),
+    /** Where the link leads, or the status of what is answered instead. */
+    visit: async (code: string): Promise<string | number> => {
+      const answer = await scan(code);
+      return answer.headers.get('location') ?? answer.status;
+    },
+    ready: async (): Promise<{ readonly status: number; readonly body: string }> => {
+      const answer = await fetch(`${api}/health/ready`);
+      return { status: answer.status, body: await answer.text() };
+    },
+  };
 }
 
 test('an edge redirects as its cores say, from their first word on, and without them after a restart', async () => {
@@ -111,7 +89,7 @@ test('an edge redirects as its cores say, from their first word on, and without 
   const folder = temporaryFolder();
   const code = await codes.create(app.actor, { target, slug: 'printed' });
   let cores: string[] = [];
-  const first = await TestEdge.open(folder, () => cores);
+  const first = await startEdge(folder, () => cores);
   expect((await fetch(`${first.api}/health/live`)).status).toBe(200);
   const before = await first.ready();
   expect(before.status).toBe(503);
@@ -156,7 +134,7 @@ test('an edge redirects as its cores say, from their first word on, and without 
   await first.close();
   core.close();
 
-  const again = await TestEdge.open(folder, () => [core.url]);
+  const again = await startEdge(folder, () => [core.url]);
   expect(await again.visit('printed')).toBe(other);
   expect(await again.visit('printed?to=rule')).toBe(ruled);
   expect(await again.visit('later')).toBe(410);
@@ -173,7 +151,7 @@ test('an edge keeps what it has journaled as long as cores need it, and stores n
   await core.codes.create(core.app.actor, { target, slug: 'kept' });
   const folder = temporaryFolder();
   let keptFrom = 0;
-  const opened = await TestEdge.open(
+  const opened = await startEdge(
     folder,
     () => [core.url],
     () => keptFrom,
@@ -203,7 +181,7 @@ test('links that a bad disk has damaged on an edge come again from a core', asyn
     await core.codes.create(core.app.actor, { target, slug: `code-${made}` });
   }
   const folder = temporaryFolder();
-  const first = await TestEdge.open(folder, () => [core.url]);
+  const first = await startEdge(folder, () => [core.url]);
   await first.edge.redirecting;
   await first.close();
   const bytes = new StoredBytes(join(folder, 'management.mdb'));
@@ -211,7 +189,7 @@ test('links that a bad disk has damaged on an edge come again from a core', asyn
   bytes.flip('links', key!, 300);
   await bytes.close();
 
-  const again = await TestEdge.open(folder, () => [core.url]);
+  const again = await startEdge(folder, () => [core.url]);
   await expect.poll(() => again.visit('code-20'), soon).toBe(target);
   expect(await again.visit('code-0')).toBe(target);
   expect(core.asked.filter((one) => one === 'all')).toEqual(['all', 'all']);
@@ -243,11 +221,41 @@ test('the pages of its codes have what their workspace says', async () => {
   const { codes, app } = core;
   const code = await codes.create(app.actor, { target, slug: 'over' });
   await codes.delete(app.actor, code.id);
-  const opened = await TestEdge.open(temporaryFolder(), () => [core.url]);
+  const opened = await startEdge(temporaryFolder(), () => [core.url]);
   await opened.edge.redirecting;
   expect(await opened.read('over')).toContain('This code has ended');
   const text = { title: 'We are sold out', text: 'Thank you!' };
   const pages = { brand: { name: 'Bakery' }, texts: { deleted: { en: text } } };
   await app.workspaces.workspaces.change(1, {}, () => pages);
   await expect.poll(() => opened.read('over'), soon).toMatch(/Bakery.*We are sold out/);
+});
+
+async function stopped(open: typeof openApp, role: 'all' | 'edge'): Promise<void> {
+  const folder = temporaryFolder();
+  const ports = await freePorts();
+  const config = loadConfig(undefined, {
+    QZ_DATA_DIR: folder,
+    QZ_API_HOST: '127.0.0.1',
+    QZ_API_PORT: String(ports.api),
+    QZ_REDIRECT_HOST: '127.0.0.1',
+    QZ_REDIRECT_PORT: String(ports.redirect),
+    QZ_CLUSTER_ROLE: role,
+    QZ_CLUSTER_NODE_NAME: 'n1',
+    // Nobody listens there.
+    QZ_CLUSTER_NATS: 'nats://127.0.0.1:1',
+    QZ_CLUSTER_PLAIN_HTTP: 'true',
+    ...(role === 'all' && { QZ_CLUSTER_SECRET: 'a secret of the cluster that is long enough' }),
+  });
+  const stopping = new AbortController();
+  const reason = new Error('stopped');
+  const write = (line: string): void => {
+    if (line.includes('"waiting ')) stopping.abort(reason);
+  };
+  const log = createLog('info', { write });
+  await expect(open(config, log, { stopping: stopping.signal })).rejects.toBe(reason);
+  expect(openFilesIn(folder)).toEqual([]);
+}
+
+test('a first start waits for brokers, and ends at once when it is to stop', async () => {
+  await Promise.all([stopped(openCore, 'all'), stopped(openEdgeNode, 'edge')]);
 });

@@ -1,6 +1,19 @@
 /** A new core takes the data of another one: all of it, once it is whole. A copy that is cut short begins again. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import {
   beginCopying,
@@ -8,44 +21,144 @@ import {
   endCopying,
   isCopying,
 } from '../../../src/cluster/copy/copy-receiver.ts';
+import { CopySender } from '../../../src/cluster/copy/copy-sender.ts';
 import { MachineProof } from '../../../src/cluster/machine-proof.ts';
+import { ClusterKeys } from '../../../src/cluster/nodes/cluster-keys.ts';
+import { publishSecrets } from '../../../src/cluster/nodes/secrets.ts';
 import { ReadPositions } from '../../../src/cluster/scans/received-positions.ts';
-import { type DataFolder, DataFolderError } from '../../../src/engine/data-folder.ts';
-import { inspectFolder } from '../../../src/engine/installation/installation.ts';
+import {
+  type DataFolder,
+  DataFolderError,
+  openDataFolder,
+} from '../../../src/engine/data-folder.ts';
+import {
+  beginInstallation,
+  inspectFolder,
+  makeInstallation,
+} from '../../../src/engine/installation/installation.ts';
 import { keyFileNames } from '../../../src/engine/installation/key-files.ts';
+import { Failure } from '../../../src/model/failure.ts';
+import { withEnvironment } from '../../../src/store/environment.ts';
+import { openManagement } from '../../../src/store/management/management.ts';
 import { systemTimers } from '../../../src/system-clock.ts';
-import { memoryDisk } from '../../engine/memory-disk.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import {
   callsMax,
   systemError,
   withDiskThatFails,
   withFreeBytes,
 } from '../../engine/failing-disk.ts';
-import { quiet } from '../../engine/whole-folder.ts';
-import { TestClock } from '../../support/fakes/test-clock.ts';
+import { memoryDisk } from '../../engine/memory-disk.ts';
+import { makeWholeFolder, quiet } from '../../engine/whole-folder.ts';
 import { stepsOfToday } from '../../seconds/runs.ts';
-import {
-  clusterId,
-  finishStart,
-  type Giver,
-  inEnvironment,
-  keys,
-  makeCoreFolder,
-  makeNewFolder,
-  record,
-  segment,
-  silent,
-  startGiver,
-  startRecorded,
-  uncounted,
-} from './copied-folder.ts';
+import { TestClock } from '../../support/fakes/test-clock.ts';
 
 let parent: string;
 /** Of all tests: nothing changes it. */
 let source: DataFolder;
 let pieces: readonly Buffer[];
 let folders = 0;
-const givers: Giver[] = [];
+const closers: Array<() => Promise<void>> = [];
+
+const clusterId = 'cl_1';
+const uncounted = 'scans that are not counted';
+const segment = 'journal/7/0000000000000640.log';
+
+const keys = new ClusterKeys('a secret of the cluster that is long enough');
+const silent = createLog('silent');
+
+/** With scans of another node that are not counted, keys, and what names this core. */
+async function makeCoreFolder(path: string): Promise<DataFolder> {
+  const folder = await makeWholeFolder(path);
+  await withEnvironment(folder.scansFile, 'existing', async (environment) => {
+    const table = environment.table<string, unknown>('cluster');
+    await environment.transaction(() => table.put('scans', [41, [[7, 640]]]));
+  });
+  await withEnvironment(folder.managementFile, 'existing', async (environment) => {
+    const table = environment.table<string, string>('meta');
+    await environment.transaction(() => table.put('test', 'copied'));
+  });
+  const store = openManagement(folder.managementFile);
+  await publishSecrets({ store, folder: path, keys }, (bytes) => bytes.fill(7));
+  await store.close();
+  mkdirSync(join(path, 'journal/7'));
+  writeFileSync(join(path, segment), uncounted);
+  writeFileSync(join(path, 'cluster.json'), '{}');
+  writeFileSync(join(path, 'delivery.results.0'), 'results');
+  return folder;
+}
+
+/** Of a core in its first start. */
+async function makeNewFolder(path: string): Promise<DataFolder> {
+  const folder = openDataFolder(path);
+  await beginInstallation(folder);
+  return folder;
+}
+
+/** What the rest of a first start does. @returns faults that the start after it would find */
+async function finishStart(folder: DataFolder): Promise<readonly object[]> {
+  await makeInstallation(folder, await inspectFolder(folder), (bytes) => bytes);
+  const { faults, mark } = await inspectFolder(folder);
+  return mark?.state === 'opened' ? faults : [{ mark }];
+}
+
+/** @returns where it gives copies, as the API's port does */
+async function give(folder: DataFolder, stopped?: string): Promise<string> {
+  const options = { folder, cluster: () => clusterId, stopped: () => stopped, log: silent };
+  const copies = new CopySender(options);
+  closers.push(() => copies.close());
+  return await serve(async (response) => {
+    try {
+      const body = copies.reply().body as AsyncIterable<Uint8Array>;
+      await pipeline(Readable.from(body, { objectMode: false }), response);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      response.statusCode = 503;
+      response.end(JSON.stringify({ detail: error.message }));
+    }
+  });
+}
+
+async function serve(answer: (response: ServerResponse) => Promise<void>): Promise<string> {
+  const server = createServer((_request, response) => {
+    answer(response).catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closers.push(async () => {
+    server.closeAllConnections();
+    await server[Symbol.asyncDispose]();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** What a giver gives: the marker, what is before it, and what is after it. */
+async function record(url: string): Promise<readonly Buffer[]> {
+  const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
+  const at = bytes.indexOf(uncounted);
+  const end = at + uncounted.length;
+  return [bytes.subarray(0, at), bytes.subarray(at, end), bytes.subarray(end)];
+}
+
+/**
+ * Gives what was recorded of `source`, whose copy is made once.
+ * @param change of a piece; undefined = the connection ends there
+ */
+const giveRecorded = (
+  change: (piece: Buffer) => Buffer | undefined = (piece) => piece,
+): Promise<string> =>
+  serve(async (response) => {
+    for (const piece of pieces) {
+      const sent = change(piece);
+      // Not before what precedes it has gone.
+      if (sent === undefined) {
+        response.write('', () => response.destroy());
+        return;
+      }
+      response.write(sent);
+    }
+    response.end();
+  });
 
 beforeAll(async () => {
   parent = mkdtempSync(join(memoryDisk, 'quietzone-copy-'));
@@ -53,20 +166,9 @@ beforeAll(async () => {
   pieces = await record(await give(source));
 });
 afterEach(async () => {
-  for (const giver of givers.splice(0)) await giver.close();
+  for (const close of closers.splice(0).toReversed()) await close();
 });
 afterAll(() => rmSync(parent, { recursive: true }));
-
-async function opened(starting: Promise<Giver>): Promise<string> {
-  const giver = await starting;
-  givers.push(giver);
-  return giver.url;
-}
-const give = (...of: Parameters<typeof startGiver>): Promise<string> => opened(startGiver(...of));
-
-/** Of `source`, whose copy is made once. */
-const giveRecorded = (change?: Parameters<typeof startRecorded>[1]): Promise<string> =>
-  opened(startRecorded(pieces, change));
 
 async function copy(folder: DataFolder, cores: readonly string[]): Promise<void> {
   await beginCopying(folder);
@@ -96,10 +198,10 @@ async function expectCopied(folder: DataFolder): Promise<void> {
   for (const name of keyFileNames) {
     expect(readFileSync(join(folder.path, name))).toEqual(readFileSync(join(source.path, name)));
   }
-  await inEnvironment(folder.managementFile, (environment) => {
+  await withEnvironment(folder.managementFile, 'existing', (environment) => {
     expect(environment.table('meta').get('test')).toBe('copied');
   });
-  await inEnvironment(folder.scansFile, (environment) => {
+  await withEnvironment(folder.scansFile, 'existing', (environment) => {
     const { seq, tails } = new ReadPositions(environment).read();
     expect([seq, ...tails]).toEqual([41, [0, 0], [7, 640 + uncounted.length]]);
   });
@@ -130,7 +232,7 @@ it('a copy that is torn, damaged, newer or of another cluster is not taken: the 
 
 it('a core that no longer follows the log gives no copy', async () => {
   const reason = 'the log ends at 1, and 35 is applied here';
-  const stopped = await give(source, () => reason);
+  const stopped = await give(source, reason);
   const refused = await fetch(stopped);
   expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining(reason)]);
 });

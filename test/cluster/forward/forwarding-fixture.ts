@@ -1,4 +1,5 @@
 /** A standby's port on a socket, before a leader of a test's choice. */
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { onTestFinished } from 'vitest';
 import {
   ForwardingHandler,
@@ -70,3 +71,16 @@ export async function standBy(
   const server = await listen(handler, { newRequestId: () => 'req_standby', ...listening });
   return { handler, server, url: `http://127.0.0.1:${server.port}`, clock };
 }
+
+/** An answer whose body a test reads by itself. */
+export const rawGet = (url: string): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    httpRequest(url, resolve).on('error', reject).end();
+  });
+
+/** How it ended for a client: after a last piece, or without one. */
+export const endOf = (answer: IncomingMessage): Promise<'end' | 'cut'> =>
+  new Promise((resolve) => {
+    answer.on('end', () => resolve('end')).on('error', () => resolve('cut'));
+    answer.resume();
+  });

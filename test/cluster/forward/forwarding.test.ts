@@ -1,5 +1,5 @@
 /** A standby's port over real sockets, before a leader that is a server of ours, or bytes on a socket. */
-import { type IncomingMessage, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -10,7 +10,15 @@ import { TestClock } from '../../support/fakes/test-clock.ts';
 import { Client } from '../../support/client.ts';
 import { sendOneByOne, sendRaw } from '../../support/raw-http.ts';
 import { soon } from '../../support/soon.ts';
-import { defects, listen, proofBy, type Standby, standBy } from './forwarding-fixture.ts';
+import {
+  defects,
+  endOf,
+  listen,
+  proofBy,
+  rawGet,
+  type Standby,
+  standBy,
+} from './forwarding-fixture.ts';
 
 afterEach(() => {
   expect(defects.splice(0)).toEqual([]);
@@ -180,11 +188,6 @@ describe('what is sent on', () => {
   });
 });
 
-const rawGet = (url: string): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => {
-    httpRequest(url, resolve).on('error', reject).end();
-  });
-
 async function bytesOf(answer: IncomingMessage): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of answer) pieces.push(piece);
@@ -236,15 +239,10 @@ describe('a stream', () => {
     const { reply } = events();
     const csv = { ...reply, headers: { 'Content-Type': 'text/csv' } };
     const { url, leader } = await cluster(({ path }) => (path === '/v1/csv' ? csv : reply), {});
-    const live = await rawGet(`${url}/v1/events/stream`);
-    const file = await rawGet(`${url}/v1/csv`);
-    const ends = [live, file].map(
-      (answer) =>
-        new Promise((resolve) => {
-          answer.on('end', () => resolve('end')).on('error', () => resolve('cut'));
-          answer.resume();
-        }),
-    );
+    const ends = [
+      endOf(await rawGet(`${url}/v1/events/stream`)),
+      endOf(await rawGet(`${url}/v1/csv`)),
+    ];
     leader.close();
     expect(await Promise.all(ends)).toEqual(['end', 'cut']);
     expect(defects.splice(0)).toMatchObject([{ code: 'UND_ERR_SOCKET' }]);

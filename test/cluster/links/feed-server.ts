@@ -1,6 +1,4 @@
 /** A core that feeds edges with links: its codes, and the feed on a socket; and a replica with a link table of its own. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { LinkFeed } from '../../../src/cluster/links/link-feed.ts';
@@ -114,12 +112,6 @@ export interface OpenReplica {
   /** As a scan does. */
   scan(code: string): void;
   close(): Promise<void>;
-}
-
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-edge-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 export async function openReplica(

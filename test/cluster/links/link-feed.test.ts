@@ -1,7 +1,11 @@
-/** What a core answers to edges: pieces are bounded in bytes, however large the programs of its codes are. */
+/**
+ * What a core answers to edges: pieces are bounded in bytes, however large the programs of its codes are. And what an edge stores
+ * of them: keys are gone when all links come without them, also if they were cut short.
+ */
 import { expect, onTestFinished, test } from 'vitest';
 import { LinkFeed } from '../../../src/cluster/links/link-feed.ts';
 import { blocksEnd, decodePiece, type LinkPiece } from '../../../src/cluster/links/link-piece.ts';
+import { ReplicaStore } from '../../../src/cluster/links/replica-store.ts';
 import type { Request } from '../../../src/http/request.ts';
 import { linkIn, type StoredLink, withLink } from '../../../src/store/management/link-blocks.ts';
 import { numberLinkChange } from '../../../src/store/management/link-changes.ts';
@@ -88,4 +92,32 @@ test.each([
   ['of other fields', packPlain([1, 'c', 3, true, 3, [], [[2, 'bytes']], undefined, 0, [], 0, []])],
 ])('an answer that is %s is refused', (_what, bytes) => {
   expect(() => decodePiece(bytes)).toThrow(/other fields than a piece of links/);
+});
+
+function part(number: number, keys: Record<number, string>, next = blocksEnd): LinkPiece {
+  const blocks = Object.entries(keys).map(([no, key]) => {
+    const fields = { key, codeNo: Number(no) * 16, workspaceNo: 1, target, expiresAtMs: 0 };
+    const link: StoredLink = { ...fields, scanLimit: undefined, state: 'live', program: undefined };
+    return [Number(no), withLink(undefined, link)] as const;
+  });
+  const others = { codes: [], pagesNumber: 0, pages: [], totalsNext: 0, totals: [] };
+  const head = { cluster: 'cl_1', last: number, isCurrent: true, number };
+  return { ...head, ...others, blocks, part: [0, next] };
+}
+
+test('keys that all links lack vanish, also if they were cut short and came again', async () => {
+  const { store } = temporaryManagement();
+  const replica = new ReplicaStore(store);
+  await replica.apply(part(3, { 1: 'OLD1', 2: 'OLD2', 4: 'KEPT' }));
+  expect([...replica.takeVanished()]).toEqual([]);
+
+  await replica.apply(part(5, { 1: 'NEW1', 3: 'NEW3' }, 4));
+  expect([replica.hasLinks, replica.position]).toEqual([true, undefined]);
+  // A key of the first ones has another code now.
+  await replica.apply(part(5, { 1: 'NEW1', 3: 'OLD2', 4: 'KEPT' }));
+  expect([...replica.takeVanished()]).toEqual(['OLD1', 'NEW3']);
+  expect(replica.position).toMatchObject({ cluster: 'cl_1', number: 5 });
+  await expect(replica.apply({ ...part(9, {}), part: undefined, codes: [1] })).rejects.toThrow(
+    'Cannot read links: change 9 follows 5',
+  );
 });

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { soon } from '../../support/soon.ts';
-import { FeedServer, openReplica, temporaryFolder } from './feed-server.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
+import { FeedServer, openReplica } from './feed-server.ts';
 
 const target = 'https://example.com/';
 const other = 'https://example.org/';

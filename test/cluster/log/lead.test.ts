@@ -4,7 +4,7 @@ import { emptyPosition, type LogPosition } from '../../../src/cluster/log/applie
 import { chainBytes, type Leader, readEntry } from '../../../src/cluster/log/entry.ts';
 import { Lead } from '../../../src/cluster/log/lead.ts';
 import { messageOf } from '../../../src/model/failure.ts';
-import { Played, type Steps } from './played.ts';
+import { Played, type Steps } from '../virtual-time.ts';
 
 const self: Leader = { owner: 'self', url: 'http://self', version: '1' };
 const other: Leader = { owner: 'other', url: 'http://other', version: '1' };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { LogConsumer } from '../../../src/cluster/log/log-consumer.ts';
 import type { LogBounds, LogReader, OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
-import { Played, type Steps } from './played.ts';
+import { Played, type Steps } from '../virtual-time.ts';
 
 /**
  * The trace has each reading (`from 1`), each end of one (`ends`), each entry (`+3` new, `=3` brought before by an earlier

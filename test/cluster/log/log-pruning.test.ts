@@ -4,7 +4,7 @@ import {
   type LogPruningOptions,
   type TimedLog,
 } from '../../../src/cluster/log/log-pruning.ts';
-import { VirtualTime } from '../simulation/virtual-time.ts';
+import { VirtualTime } from '../virtual-time.ts';
 
 const dayMs = 86_400_000;
 

@@ -1,13 +1,13 @@
 /**
- * A handle on a `MemoryStream` with every fault that the port allows (src/cluster/log/ordered-log.ts), drawn from the
- * randomness handed in and switched at any time by `faults`. Without faults it is the model of the port. The same draws
- * make the same run.
+ * A log in memory, and a handle on it for each machine, with every fault that the port allows (src/cluster/log/ordered-log.ts),
+ * drawn from the randomness handed in and switched at any time by `faults`. Without faults it is the model of the port. All
+ * order and time is that of the `Later` handed in: the same draws make the same run.
  *
  *     append ──under way──▶ arrives: in order ──▶ lands │ is lost │ lands late, behind others
  *                                                   └──▶ answered │ answer lost │ a second copy lands late
  *     follow ──▶ deliveries of 1..n entries, each at once, late or after a stall; before each the reading may end
  *
- * Never: an entry out of order, twice, changed or left out within one reading.
+ * Never: an entry out of order, twice, changed or left out within one reading. Bodies are passed on, not copied.
  */
 import type {
   LogBounds,
@@ -15,13 +15,141 @@ import type {
   OrderedLog,
   Reading,
 } from '../../../src/cluster/log/ordered-log.ts';
-import {
-  MemoryReading,
-  realLater,
-  type Later,
-  type MemoryStream,
-  type Pace,
-} from './memory-stream.ts';
+import type { Later } from '../virtual-time.ts';
+
+/** Real time, for tests without a simulation. */
+const realLater: Later = (ms, run) => {
+  if (ms > 0) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  }
+  const immediate = setImmediate(run);
+  return () => clearImmediate(immediate);
+};
+
+export class MemoryStream {
+  /** From `#first` on. */
+  #bodies: Uint8Array[] = [];
+  #first = 1;
+  /** Called when entries were appended, pruned or lost; may not change the stream. */
+  readonly watchers = new Set<() => void>();
+
+  get first(): number {
+    return this.#first;
+  }
+
+  get last(): number {
+    return this.#first + this.#bodies.length - 1;
+  }
+
+  append(body: Uint8Array): number {
+    this.#bodies.push(body);
+    this.#changed();
+    return this.last;
+  }
+
+  /** @throws RangeError where there is no such entry */
+  at(seq: number): Uint8Array {
+    const body = this.#bodies[seq - this.#first];
+    if (body === undefined) throw new RangeError(`No entry ${seq}`);
+    return body;
+  }
+
+  prune(below: number): void {
+    const count = Math.min(below - this.#first, this.#bodies.length);
+    if (count <= 0) return;
+    this.#bodies = this.#bodies.slice(count);
+    this.#first += count;
+    this.#changed();
+  }
+
+  /** Loses the entries above `last`, which may have been answered: their positions are given to others. */
+  loseAbove(last: number): void {
+    if (last >= this.last) return;
+    this.#bodies.length = Math.max(0, last - this.#first + 1);
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const changed of this.watchers) changed();
+  }
+}
+
+interface ReadingOptions {
+  readonly stream: MemoryStream;
+  readonly later: Later;
+  readonly from: number;
+  readonly reader: LogReader;
+  /** Asked before each delivery: after how long it comes. */
+  readonly delayMs: () => number;
+  /** How many entries it may bring. */
+  readonly entriesMax: () => number;
+  /** Why it ends the reading instead. */
+  readonly fault: () => Error | undefined;
+  /** It was stopped, or ended. */
+  readonly gone: (reading: MemoryReading) => void;
+}
+
+class MemoryReading implements Reading {
+  readonly #options: ReadingOptions;
+  #next: number;
+  #stopped = false;
+  /** Takes back the delivery that is due. */
+  #due: (() => void) | undefined;
+
+  constructor(options: ReadingOptions) {
+    this.#options = options;
+    this.#next = options.from;
+    options.stream.watchers.add(this.#changed);
+    this.#changed();
+  }
+
+  readonly #changed = (): void => {
+    const { stream, later, delayMs } = this.#options;
+    if (this.#stopped || this.#due !== undefined) return;
+    const waits = this.#next > stream.last && this.#next >= stream.first;
+    if (!waits) this.#due = later(delayMs(), () => this.#deliver());
+  };
+
+  #deliver(): void {
+    this.#due = undefined;
+    const { stream, fault, entriesMax, reader } = this.#options;
+    if (this.#next < stream.first) {
+      this.end(new Error(`Entry ${this.#next} was pruned: the log begins at ${stream.first}`));
+      return;
+    }
+    const error = fault();
+    if (error !== undefined) {
+      this.end(error);
+      return;
+    }
+    // The reader may stop, append and prune.
+    for (let left = entriesMax(); left > 0 && this.#hasNext(); left--) {
+      const seq = this.#next++;
+      reader.entry(seq, stream.at(seq), 0);
+    }
+    this.#changed();
+  }
+
+  #hasNext(): boolean {
+    const { stream } = this.#options;
+    return !this.#stopped && this.#next >= stream.first && this.#next <= stream.last;
+  }
+
+  stop(): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#options.stream.watchers.delete(this.#changed);
+    this.#due?.();
+    this.#options.gone(this);
+  }
+
+  end(error: Error): void {
+    if (this.#stopped) return;
+    this.stop();
+    this.#options.reader.ended(error);
+  }
+}
 
 /** Shares of 1, and bounds of what is drawn evenly. */
 export interface LogFaults {
@@ -81,14 +209,6 @@ interface Append {
   readonly reject: (error: Error) => void;
 }
 
-export interface MemoryLogOptions {
-  readonly stream: MemoryStream;
-  /** From 0 up to 1; draws nothing without faults. */
-  readonly random?: () => number;
-  readonly later?: Later;
-  readonly faults?: LogFaults;
-}
-
 export class MemoryLog implements OrderedLog {
   /** Counts for what begins from now on. */
   faults: LogFaults;
@@ -98,30 +218,22 @@ export class MemoryLog implements OrderedLog {
   readonly #readings = new Set<MemoryReading>();
   /** Not arrived yet, in the order of the calls. */
   readonly #underWay: Append[] = [];
-  readonly #pace: Pace;
   #isKilled = false;
   #away = false;
   #cut = noCut;
   #oldBounds: LogBounds | undefined;
 
-  constructor({
-    stream,
+  /** @param random from 0 up to 1; draws nothing without faults */
+  constructor(
+    stream: MemoryStream,
+    later: Later = realLater,
     random = () => 0,
-    later = realLater,
-    faults = noFaults,
-  }: MemoryLogOptions) {
+    faults: LogFaults = noFaults,
+  ) {
     this.faults = faults;
     this.#stream = stream;
     this.#random = random;
     this.#later = later;
-    this.#pace = {
-      delayMs: () => this.#deliveryMs(),
-      entriesMax: () => this.#entriesMax(),
-      fault: () =>
-        this.#away || this.#cut.readings || this.#hits(this.faults.end)
-          ? new Error('The reading was lost')
-          : undefined,
-    };
   }
 
   /** Cut off: what is asked from now on is refused, though what is under way may still land; readings end in a while. */
@@ -199,9 +311,14 @@ export class MemoryLog implements OrderedLog {
     const reading = new MemoryReading({
       stream: this.#stream,
       later: this.#later,
-      pace: this.#pace,
       from,
       reader,
+      delayMs: () => this.#deliveryMs(),
+      entriesMax: () => this.#entriesMax(),
+      fault: () =>
+        this.#away || this.#cut.readings || this.#hits(this.faults.end)
+          ? new Error('The reading was lost')
+          : undefined,
       gone: (gone) => void this.#readings.delete(gone),
     });
     if (this.#isKilled) {

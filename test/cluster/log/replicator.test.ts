@@ -13,10 +13,9 @@ import { LogReplicator } from '../../../src/cluster/log/replicator.ts';
 import { messageOf } from '../../../src/model/failure.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
-import { MemoryLog, noFaults } from './memory-log.ts';
+import { MemoryLog, MemoryStream, noFaults } from './memory-log.ts';
 import { leadOf, LogWriter } from './log-writer.ts';
-import { MemoryStream } from './memory-stream.ts';
-import { Played, type Steps } from './played.ts';
+import { Played, type Steps } from '../virtual-time.ts';
 
 /** What runs waits while there is a list. */
 class Gate {
@@ -112,7 +111,7 @@ class Machine {
 
   #start(option = ''): void {
     const { timers, time } = this.#played;
-    this.#log = new NotingLog({ stream: this.#stream, random: () => 0, later: time.later });
+    this.#log = new NotingLog(this.#stream, time.later);
     this.#log.note = this.#note;
     const owner = option === 'again' ? 'again' : 'self';
     this.#replicator = new LogReplicator({
@@ -281,7 +280,7 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
   'a standby': {
     'that cannot store tries again each second, does not lead, and catches up': [
       '0 start, 0 lead, 0 tx a, 10 full, 10 tx b, 10 tx a, 60010 space, 61110',
-      '0 stores a, 61010 stores b, 61010 stores a, 61110 lead, 61110 leading; leader 5 2.0 0 61',
+      '0 stores a, 61010 stores b, 61010 stores a, 61010 lead, 61010 leading; leader 5 2.0 0 61',
     ],
     'claims no lead while what counted is not stored': [
       '0 start, 0 unstored, 0 lead, 0 tx a, 30000 store, 31000',

@@ -1,4 +1,7 @@
 /** Brokers (config/demo/brokers.ts) on ports that no other test has, and connections to them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import {
   type Brokers,
@@ -6,7 +9,7 @@ import {
   type Place,
   startBrokers as startBrokersAt,
 } from '../../../config/demo/brokers.ts';
-import type { Missing } from '../../../config/demo/nats-server.ts';
+import type { Missing, NatsServer } from '../../../config/demo/nats-server.ts';
 import {
   beginNats,
   type NatsConnection,
@@ -40,6 +43,37 @@ export async function openNats(options: NatsOptions): Promise<NatsConnection> {
   const connection = beginNats(options);
   await connection.ready(10_000);
   return connection;
+}
+
+/** One broker in a folder of its own, and connections of nodes to it; `close` ends all of them. */
+export async function temporaryBrokers(
+  server: NatsServer,
+  accounts?: Options['accounts'],
+): Promise<{
+  readonly brokers: Brokers;
+  /** For more of the test. */
+  readonly folder: string;
+  connect(nodeName: string): Promise<NatsConnection>;
+  close(): Promise<void>;
+}> {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-brokers-'));
+  const options = { server, folder: join(folder, 'brokers'), ...(accounts && { accounts }) };
+  const brokers = await startBrokers({ count: 1, ...options });
+  const connections: NatsConnection[] = [];
+  return {
+    brokers,
+    folder,
+    connect: async (nodeName) => {
+      const connection = await openNats({ servers: brokers.urls, nodeName });
+      connections.push(connection);
+      return connection;
+    },
+    close: async () => {
+      await Promise.all(connections.map((connection) => connection.close()));
+      await brokers.close();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
 }
 
 /** Brokers that have just started refuse new streams for some seconds. */

@@ -1,8 +1,5 @@
 /** config/nats as it is shipped: what each user gets at, and what an edge does not. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { jetstream, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
@@ -10,7 +7,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
 import { encodeRewind, rewindSubject } from '../../../src/cluster/scans/scan-messages.ts';
 import { pause } from '../../support/process.ts';
-import { notRun, openNats, startBrokers } from './brokers.ts';
+import { notRun, openNats, temporaryBrokers } from './brokers.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
 
 const shipped = (name: string): string =>
@@ -50,9 +47,8 @@ interface Users {
 }
 
 async function withUsers(server: NatsServer, work: (users: Users) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'qz-accounts-'));
   const accounts = { file: shipped('accounts.conf'), environment };
-  const brokers = await startBrokers({ count: 1, folder, server, accounts });
+  const { brokers, close } = await temporaryBrokers(server, accounts);
   const connections: NatsConnection[] = [];
   const open = async (user: string, pass: string, inboxPrefix: string): Promise<NatsConnection> => {
     const connection = await connect({ servers: [...brokers.urls], user, pass, inboxPrefix });
@@ -67,8 +63,7 @@ async function withUsers(server: NatsServer, work: (users: Users) => Promise<voi
     await work({ url: brokers.urls[0]!, core, edge, manager });
   } finally {
     await Promise.all(connections.map((connection) => connection.close()));
-    await brokers.close();
-    rmSync(folder, { recursive: true });
+    await close();
   }
 }
 

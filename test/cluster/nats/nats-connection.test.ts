@@ -1,9 +1,14 @@
-/** What NATS must be so that cluster mode uses it: each refusal in a text for the operator. */
+/** What NATS must be so that cluster mode uses it: each refusal in a text for the operator, and nothing is stored meanwhile. */
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { beginNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { boundsOf, hasMajority } from '../../../src/cluster/nats/nats-stream.ts';
+import { StoreReplication } from '../../../src/cluster/store-replication.ts';
+import { systemTimers } from '../../../src/system-clock.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { temporaryManagement } from '../../store/temporary-management.ts';
 import { freePorts } from '../../support/process.ts';
+import { soon } from '../../support/soon.ts';
 import { FakeNats, type FakeNatsOptions } from './fake-nats.ts';
 
 let fake: FakeNats | undefined;
@@ -121,4 +126,33 @@ test('bounds are those of a leader with a majority; with no entry left the first
   expect(boundsOf({ ...seen, state: { ...state, messages: 0 } })).toEqual({ first: 9, last: 8 });
   const cut = { ...seen, cluster: cluster('n1', 3_100, 3_100) };
   expect(() => boundsOf(cut)).toThrow('the leader of CORE has lost the majority');
+});
+
+test('while no broker is there a core follows nothing, refuses changes, and says why', async () => {
+  const { api } = await freePorts();
+  const { store } = temporaryManagement();
+  const connection = begin(`nats://127.0.0.1:${api}`);
+  const changes: string[] = [];
+  const replication = new StoreReplication({
+    environment: store.environment,
+    connection,
+    name: 'core',
+    replicas: 1,
+    self: { owner: 'core-1.n_1', url: 'http://core-1', version: '1' },
+    timers: systemTimers,
+    random: () => 0.5,
+    log: createLog('silent'),
+    onChanged: () => void changes.push(replication.status.state),
+  });
+  const change = (): Promise<unknown> => store.environment.transaction(() => store.next('code'));
+  await expect(change()).rejects.toMatchObject({ code: 'not_active' });
+  replication.start();
+  await expect.poll(() => replication.problem, soon).toMatch(/Cannot reach|reached/);
+  await expect(change()).rejects.toMatchObject({ code: 'not_active' });
+  expect(replication.isHeld).toBe(false);
+  expect(replication.status.leader).toBeUndefined();
+  replication.close();
+  await connection.close();
+  await expect(change()).rejects.toMatchObject({ code: 'not_active' });
+  expect([store.last('code'), changes]).toEqual([0, []]);
 });

@@ -1,26 +1,22 @@
 /** The log on a real broker that is killed, frozen and meddled with: readings end or continue, and what was acknowledged stays. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { NatsConnection, Session } from '../../../src/cluster/nats/nats-connection.ts';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
 import { pause } from '../../support/process.ts';
-import type { Brokers } from '../../../config/demo/brokers.ts';
-import { notRun, openNats, startBrokers } from './brokers.ts';
+import { notRun, temporaryBrokers } from './brokers.ts';
 import { LogRecorder } from '../log/log-recorder.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** @returns what was acked, by position */
-async function fill(log: NatsLog, prefix: string, count: number): Promise<Map<number, string>> {
+async function fill(to: NatsLog, prefix: string, count: number): Promise<Map<number, string>> {
   const acked = new Map<number, string>();
   for (let number = 0; number < count; number++) {
     const text = `${prefix}${number}`;
     try {
-      acked.set(await log.append(bytes(text)), text);
+      acked.set(await to.append(bytes(text)), text);
     } catch {
       await pause(20);
       number--;
@@ -29,94 +25,61 @@ async function fill(log: NatsLog, prefix: string, count: number): Promise<Map<nu
   return acked;
 }
 
-const expectKept = (recorder: LogRecorder, acked: ReadonlyMap<number, string>): void => {
+const expectKept = (acked: ReadonlyMap<number, string>): void => {
   expect(recorder.violations).toEqual([]);
   for (const [seq, text] of acked) expect(recorder.text(seq)).toBe(text);
 };
 
-/** One broker, one connection to it, and for each test a stream of its own with a log and a reading of it. */
-class Fixture {
-  readonly #server: NatsServer;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'qz-nats-faults-'));
-  readonly #recorders: LogRecorder[] = [];
-  #count = 0;
-  brokers!: Brokers;
-  connection!: NatsConnection;
-  stream = '';
-  subject = '';
-  log!: NatsLog;
+let opened: Awaited<ReturnType<typeof temporaryBrokers>>;
+let connection: NatsConnection;
+/** Of one test: a stream of its own, with a log and a reading of it. */
+let stream = 'S0';
+let subject: string;
+let log: NatsLog;
+let recorder: LogRecorder;
 
-  constructor(server: NatsServer) {
-    this.#server = server;
-  }
-
-  async start(): Promise<void> {
-    this.brokers = await startBrokers({ count: 1, folder: this.#folder, server: this.#server });
-    this.connection = await openNats({ servers: this.brokers.urls, nodeName: 'n1' });
-  }
-
-  async open(): Promise<LogRecorder> {
-    this.#count++;
-    this.stream = `S${this.#count}`;
-    this.subject = `s.${this.#count}`;
-    const { connection, stream, subject } = this;
-    await ensureStream(connection, { stream, subject, replicas: 1 });
-    this.log = new NatsLog({ connection, stream, subject });
-    const recorder = new LogRecorder(this.log, 1);
-    this.#recorders.push(recorder);
-    return recorder;
-  }
-
-  session(): Promise<Session> {
-    return this.connection.ready(30_000);
-  }
-
-  stopReading(): void {
-    for (const recorder of this.#recorders.splice(0)) recorder.stop();
-  }
-
-  async close(): Promise<void> {
-    await this.connection.close();
-    await this.brokers.close();
-    rmSync(this.#folder, { recursive: true });
-  }
+async function openStream(): Promise<void> {
+  stream = `S${Number(stream.slice(1)) + 1}`;
+  subject = stream.toLowerCase();
+  await ensureStream(connection, { stream, subject, replicas: 1 });
+  log = new NatsLog({ connection, stream, subject });
+  recorder = new LogRecorder(log, 1);
 }
 
 function faultsOn(server: NatsServer): void {
-  const fixture = new Fixture(server);
-  beforeAll(() => fixture.start());
-  afterEach(() => fixture.stopReading());
-  afterAll(() => fixture.close());
-  faultsOfBrokers(fixture);
-  faultsOfStreams(fixture);
-  faultsOfReaders(fixture);
+  beforeAll(async () => {
+    opened = await temporaryBrokers(server);
+    connection = await opened.connect('n1');
+    return opened.close;
+  });
+  beforeEach(openStream);
+  afterEach(() => recorder.stop());
+  faultsOfBrokers();
+  faultsOfStreams();
+  faultsOfReaders();
 }
 
-function faultsOfBrokers(fixture: Fixture): void {
+function faultsOfBrokers(): void {
   test('what was acked is there after the broker was killed, and a reading continues where it ended', async () => {
-    const recorder = await fixture.open();
-    const { log } = fixture;
     const acked = await fill(log, 'before', 20);
     await recorder.reached(20);
     const underWay = Promise.allSettled(
       Array.from({ length: 20 }, (_, number) => log.append(bytes(`late${number}`))),
     );
-    await fixture.brokers.all[0]!.kill();
+    await opened.brokers.all[0]!.kill();
     await underWay;
-    fixture.brokers.all[0]!.start();
+    opened.brokers.all[0]!.start();
     const after = await fill(log, 'after', 20);
     await recorder.reached(Math.max(...after.keys()));
-    expectKept(recorder, acked);
-    expectKept(recorder, after);
+    expectKept(acked);
+    expectKept(after);
     expect(recorder.endings).toBeGreaterThan(0);
   });
 
   test('a broker that is frozen is noticed, and nothing acked is lost', async () => {
-    const recorder = await fixture.open();
-    const { log, stream } = fixture;
     const acked = await fill(log, 'before', 5);
     await recorder.reached(5);
-    fixture.brokers.all[0]!.stop();
+    opened.brokers.all[0]!.stop();
     // On a busy machine one of its threads still answers.
     await pause(100);
     await expect(log.bounds()).rejects.toThrow(
@@ -124,36 +87,32 @@ function faultsOfBrokers(fixture: Fixture): void {
     );
     await expect(log.append(bytes('frozen'))).rejects.toThrow(`Cannot append to ${stream}: `);
     expect(recorder.endings).toBeGreaterThan(0);
-    fixture.brokers.all[0]!.resume();
+    opened.brokers.all[0]!.resume();
     const after = await fill(log, 'after', 5);
     await recorder.reached(Math.max(...after.keys()));
-    expectKept(recorder, acked);
-    expectKept(recorder, after);
+    expectKept(acked);
+    expectKept(after);
   });
 }
 
-function faultsOfStreams(fixture: Fixture): void {
+function faultsOfStreams(): void {
   test('a reading whose consumer is deleted ends, and no consumer is left over', async () => {
-    const recorder = await fixture.open();
-    const { log, stream } = fixture;
     await fill(log, 'a', 3);
     await recorder.reached(3);
-    const { manager } = await fixture.session();
+    const { manager } = await connection.ready(30_000);
     for await (const { name } of manager.consumers.list(stream))
       await manager.consumers.delete(stream, name);
     await expect.poll(() => recorder.endings).toBe(1);
     const after = await fill(log, 'b', 3);
     await recorder.reached(6);
-    expectKept(recorder, after);
+    expectKept(after);
     recorder.stop();
     const consumers = async () => (await manager.streams.info(stream)).state.consumer_count;
     await expect.poll(consumers).toBe(0);
   });
 
   test('a stream that would lose entries is refused, and a hole in it ends the reading', async () => {
-    await fixture.open();
-    const { connection } = fixture;
-    const { manager } = await fixture.session();
+    const { manager } = await connection.ready(30_000);
     const [name, hole] = ['HOLED', 'holed'];
     await manager.streams.add({ name, subjects: [hole], max_age: 60e9, max_msgs: 9 });
     const ensured = ensureStream(connection, { stream: name, subject: hole, replicas: 1 });
@@ -171,9 +130,7 @@ function faultsOfStreams(fixture: Fixture): void {
   });
 
   test('an entry has the time of a broker; errors name a stream that is missing, was deleted, or has the subject of another', async () => {
-    await fixture.open();
-    const { connection, log, stream, subject } = fixture;
-    const { manager } = await fixture.session();
+    const { manager } = await connection.ready(30_000);
     const misled = new NatsLog({ connection, stream: 'OTHER', subject: subject });
     const beforeMs = Date.now();
     const appended = await log.append(bytes('timed'));
@@ -197,11 +154,9 @@ function faultsOfStreams(fixture: Fixture): void {
   });
 }
 
-function faultsOfReaders(fixture: Fixture): void {
+function faultsOfReaders(): void {
   test('a report reaches who listens, also over the next connection', async () => {
-    await fixture.open();
-    const { connection } = fixture;
-    const other = await openNats({ servers: fixture.brokers.urls, nodeName: 'n2' });
+    const other = await opened.connect('n2');
     const seen: string[] = [];
     const stop = other.subscribe('report.*', (body, subject) => {
       seen.push(`${subject} ${new TextDecoder().decode(body)}`);
@@ -224,8 +179,6 @@ function faultsOfReaders(fixture: Fixture): void {
   });
 
   test('a reader that is slower than heartbeats is not cut off', async () => {
-    const recorder = await fixture.open();
-    const { log } = fixture;
     await fill(log, 'slow', 7);
     const sleeper = new Int32Array(new SharedArrayBuffer(4));
     const seen: number[] = [];

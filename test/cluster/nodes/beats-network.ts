@@ -1,5 +1,5 @@
 /** Carries beats between nodes of one thread, in virtual time. */
-import { Played } from '../log/played.ts';
+import { Played } from '../virtual-time.ts';
 
 type Listener = (bytes: Uint8Array, subject: string) => void;
 

@@ -8,7 +8,7 @@ import {
 } from '../../../src/cluster/nodes/beat-message.ts';
 import { packPlain, unpackPlain } from '../../../src/store/codec.ts';
 import { Beats } from '../../../src/cluster/nodes/beats.ts';
-import type { Steps } from '../log/played.ts';
+import type { Steps } from '../virtual-time.ts';
 import { BeatsNetwork } from './beats-network.ts';
 
 /** A beat of an edge without its names. */

@@ -10,7 +10,7 @@ import { NodeError } from '../../../src/cluster/nodes/node-error.ts';
 import type { JoinRequest, Joined, Refusal } from '../../../src/cluster/nodes/registry.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { Played } from '../log/played.ts';
+import { Played } from '../virtual-time.ts';
 
 const request: JoinRequest = {
   name: 'berlin-1',

@@ -1,10 +1,23 @@
-/** Key files that every core shares, and the keys and tokens that come of one secret. */
+/** Key files that every core shares, keys and tokens that come of one secret, and a rotation of the signing keys. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Beat } from '../../../src/cluster/nodes/beat-message.ts';
 import { ClusterKeys } from '../../../src/cluster/nodes/cluster-keys.ts';
 import { checkSecret, publishSecrets, writeSecrets } from '../../../src/cluster/nodes/secrets.ts';
-import { makeSigningKeys, signingKeysFile } from '../../../src/workspaces/signing-keys.ts';
+import {
+  followSigningKeys,
+  rotateSharedKeys,
+  updateSigningKeys,
+} from '../../../src/node/signing-rotation.ts';
+import { readKeyPrints } from '../../../src/store/installation.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { accessVersion } from '../../../src/workspaces/access.ts';
+import {
+  makeSigningKeys,
+  readSigningKeys,
+  signingKeysFile,
+} from '../../../src/workspaces/signing-keys.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 
 const secret = 'a secret of the cluster that is long enough';
@@ -18,15 +31,16 @@ function fixture() {
   makeSigningKeys(folder, randomBytes);
   writeFileSync(join(folder, 'visitor.key'), Buffer.alloc(16, 7));
   const read = (name: string) => readFileSync(join(other, name));
-  return { store, folder, other, read };
+  const publish = () => publishSecrets({ store, folder, keys }, randomBytes);
+  return { store, folder, other, read, publish };
 }
 
 const names = [signingKeysFile, 'visitor.key'];
 
 test('what the first leader publishes, other cores write, for their owner alone', async () => {
-  const { store, folder, other, read } = fixture();
+  const { store, folder, other, read, publish } = fixture();
   expect(writeSecrets({ store, folder: other, keys })).toEqual(names);
-  await publishSecrets({ store, folder, keys }, randomBytes);
+  await publish();
   expect(writeSecrets({ store, folder: other, keys })).toEqual([]);
   for (const name of names) {
     expect(read(name)).toEqual(readFileSync(join(folder, name)));
@@ -37,8 +51,8 @@ test('what the first leader publishes, other cores write, for their owner alone'
 });
 
 test('another secret, a changed row, and one under another name are refused', async () => {
-  const { store, folder, other } = fixture();
-  await publishSecrets({ store, folder, keys }, randomBytes);
+  const { store, other, publish } = fixture();
+  await publish();
   const { secrets } = store.cluster;
   const write = () => writeSecrets({ store, folder: other, keys });
   const put = async (name: string, row: Uint8Array): Promise<void> =>
@@ -57,8 +71,7 @@ test('another secret, a changed row, and one under another name are refused', as
 });
 
 test('a key file that is missing or damaged is not published', async () => {
-  const { store, folder } = fixture();
-  const publish = async () => await publishSecrets({ store, folder, keys }, randomBytes);
+  const { store, folder, publish } = fixture();
   writeFileSync(join(folder, 'visitor.key'), Buffer.alloc(15));
   await expect(publish()).rejects.toThrow('with the cluster: it has 15 bytes, expected 16');
   rmSync(join(folder, 'visitor.key'));
@@ -91,10 +104,104 @@ test('each use has a key of its own', () => {
 });
 
 test('a start with another secret is refused, where the cluster has published any', async () => {
-  const { store, folder } = fixture();
+  const { store, publish } = fixture();
   const other = new ClusterKeys('a secret of another cluster, long enough too');
   checkSecret({ store, keys: other });
-  await publishSecrets({ store, folder, keys }, randomBytes);
+  await publish();
   checkSecret({ store, keys });
   expect(() => checkSecret({ store, keys: other })).toThrow('cluster.secret is another one here');
+});
+
+const beat = (name: string, role: Beat['role'] = 'all'): Beat => ({
+  name,
+  version: '1',
+  role,
+  instance: `n_${name}`,
+  linkNumber: 1,
+  url: '',
+  redirects: true,
+  isLast: false,
+  journaled: { atMs: 0, tails: [] },
+  mark: null,
+});
+
+/** One store stands for what every core has applied; each core has a folder. */
+/** One store stands for what every core has applied; each core has a folder. */
+async function rotation() {
+  const { store, folder, other, publish } = fixture();
+  await publish();
+  writeSecrets({ store, folder: other, keys });
+  const connected: Beat[] = [];
+  const cores = ['a', 'b', 'c'].map((name) => ({ name }));
+  const options = {
+    store,
+    folder,
+    keys,
+    randomBytes,
+    nodes: { cores: () => cores as never },
+    beats: { own: beat('a'), connected: () => connected },
+  };
+  const kids = (path: string): string[] => readSigningKeys(path).map(({ kid }) => kid);
+  const write = (path: string): boolean => updateSigningKeys({ store, folder: path, keys });
+  return { store, folder, other, connected, options, kids, write };
+}
+
+test('a rotation is one commit, of which each core makes its file; older keys stay', async () => {
+  const { store, folder, other, connected, options, kids } = await rotation();
+  connected.push(beat('b'), beat('e', 'edge'));
+  const end = followSigningKeys({ store, folder: other, keys, log: createLog('silent') });
+  const [first] = kids(folder);
+  const version = accessVersion(store);
+  let commits = 0;
+  store.environment.committed.listen(() => (commits += 1));
+  const { kid, away } = await rotateSharedKeys(options);
+  expect([commits, away]).toEqual([1, ['c']]);
+  expect(kids(folder)).toEqual([kid, first]);
+  expect(readFileSync(join(other, signingKeysFile))).toEqual(
+    readFileSync(join(folder, signingKeysFile)),
+  );
+  expect(accessVersion(store)).toBe(version + 1);
+  const print = readKeyPrints(store.environment).get(`${signingKeysFile}/${kid}`);
+  expect(print).toEqual(expect.any(String));
+  const row = Buffer.from(store.cluster.secrets.get(signingKeysFile)!);
+  expect(row.includes(readFileSync(join(folder, signingKeysFile)).subarray(20, 60))).toBe(false);
+  end();
+});
+
+test('a core that ends before its file is written writes it at its next start', async () => {
+  const { folder, other, options, kids, write } = await rotation();
+  expect(write(other)).toBe(false);
+  const { kid } = await rotateSharedKeys(options);
+  await rotateSharedKeys(options);
+  expect(kids(other)).toHaveLength(1);
+  expect([write(other), write(other)]).toEqual([true, false]);
+  expect(kids(other)).toEqual(kids(folder));
+  expect(kids(other)[1]).toBe(kid);
+});
+
+test('a key that was taken out by hand stays out, and the next rotation takes it out elsewhere', async () => {
+  const { folder, other, options, kids, write } = await rotation();
+  const [first] = kids(folder);
+  await rotateSharedKeys(options);
+  write(other);
+  const path = join(folder, signingKeysFile);
+  const text: { keys: Array<{ kid: string }> } = JSON.parse(readFileSync(path, 'utf8'));
+  writeFileSync(path, JSON.stringify({ keys: text.keys.filter(({ kid }) => kid !== first) }));
+  expect(write(folder)).toBe(false);
+  expect(kids(folder)).not.toContain(first);
+  await rotateSharedKeys(options);
+  write(other);
+  expect([kids(other).length, kids(other).includes(first!)]).toEqual([2, false]);
+});
+
+test('of two at once one is refused; so is one with 100 keys', async () => {
+  const { options, kids, folder } = await rotation();
+  const both = await Promise.allSettled([rotateSharedKeys(options), rotateSharedKeys(options)]);
+  expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  expect(kids(folder)).toHaveLength(2);
+  for (let count = 2; count < 100; count++) await rotateSharedKeys(options);
+  await expect(rotateSharedKeys(options)).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('has 100 keys'),
+  });
 });

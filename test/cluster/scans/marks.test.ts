@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Mark } from '../../../src/cluster/nodes/beat-message.ts';
 import { Marks } from '../../../src/cluster/scans/marks.ts';
-import { Played, type Steps } from '../log/played.ts';
+import { Played, type Steps } from '../virtual-time.ts';
 
 const mark: Mark = { savedSeq: 0, counted: [], cores: ['a', 'b', 'c'], applied: [0, 0] };
 

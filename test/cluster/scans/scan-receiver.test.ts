@@ -2,9 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { encodeScanMessage } from '../../../src/cluster/scans/scan-messages.ts';
 import { type ReadPosition, ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
-import { MemoryLog } from '../log/memory-log.ts';
-import { MemoryStream } from '../log/memory-stream.ts';
-import { Played, type Steps } from '../log/played.ts';
+import { MemoryLog, MemoryStream } from '../log/memory-log.ts';
+import { Played, type Steps } from '../virtual-time.ts';
 
 type Failing = 'write' | 'sync' | 'save';
 
@@ -28,7 +27,7 @@ class Core {
 
   #start(): ScanReceiver {
     const { timers, time } = this.#played;
-    const log = new MemoryLog({ stream: this.#stream, later: time.later });
+    const log = new MemoryLog(this.#stream, time.later);
     const receiver = new ScanReceiver({
       log: Object.assign(log, {
         bounds: async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { readScanMessage } from '../../../src/cluster/scans/scan-messages.ts';
 import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
-import { Played, type Steps } from '../log/played.ts';
+import { Played, type Steps } from '../virtual-time.ts';
 
 /** A journal and a log that the script decides. The trace has each piece that is sent: `10 sends 0-150`. */
 class Edge {

@@ -19,7 +19,7 @@ const first = Number(values.first);
 for (let seed = first; seed < first + Number(values.seeds); seed++) {
   const result = await (values.scans ? simulateScans(seed) : simulate(seed));
   for (const [name, value] of Object.entries(result)) {
-    if (name !== 'seed' && typeof value === 'number') sums[name] = (sums[name] ?? 0) + value;
+    if (typeof value === 'number') sums[name] = (sums[name] ?? 0) + value;
   }
   if (result.faults.length > 0) {
     sums['failed']! += 1;

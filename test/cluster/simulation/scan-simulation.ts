@@ -4,27 +4,85 @@
  *
  * A scan is 8 bytes that are never written again, so what stands at a position says whether the position means one thing.
  */
-import { ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
+import { type ReadPosition, ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
 import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
 import { Random } from '../../crash/random.ts';
-import { MemoryLog, noFaults, type LogFaults } from '../log/memory-log.ts';
-import { type Later, MemoryStream } from '../log/memory-stream.ts';
-import { copyOf, Core, Edge, scanBytes } from './scan-machines.ts';
-import { VirtualTime } from './virtual-time.ts';
-
-export interface ScanResult {
-  readonly faults: readonly string[];
-  readonly scans: number;
-  readonly rewinds: number;
-  /** Scans that were lost with the power of their edge. */
-  readonly burnt: number;
-}
+import { type LogFaults, MemoryLog, MemoryStream, noFaults } from '../log/memory-log.ts';
+import { type Later, VirtualTime } from '../virtual-time.ts';
 
 const pieceScansMax = 16;
 const faultyMs = 6_000;
 /** Until what is lost without a word is sent again, twice. */
 const healMsMax = 40_000;
 const marksEveryMs = 1_000;
+
+const scanBytes = 8;
+
+interface Journal {
+  /** The number of the scan at each position. */
+  bytes: Map<number, number>;
+  tail: number;
+}
+type Journals = Map<number, Journal>;
+
+class Edge {
+  readonly journal: number;
+  /** All that ever stood in it, also before a loss of power. */
+  readonly history = new Map<number, number>();
+  bytes: Journal['bytes'] = new Map();
+  tail = 0;
+  flushed = 0;
+  run = 0;
+  uplink: ScanUplink | undefined;
+  log: MemoryLog | undefined;
+  /** Ends what a dead process had asked for. */
+  kill: () => void = () => undefined;
+
+  constructor(journal: number) {
+    this.journal = journal;
+  }
+}
+
+class Core {
+  readonly journals: Journals = new Map();
+  /** As it was when it was last synced. */
+  flushed: Journals = new Map();
+  saved: ReadPosition = { seq: 0, tails: new Map() };
+  receiver: ScanReceiver | undefined;
+  log: MemoryLog | undefined;
+  isFull = false;
+  kill: () => void = () => undefined;
+
+  of(journal: number): Journal {
+    const known = this.journals.get(journal);
+    if (known !== undefined) return known;
+    const made = { bytes: new Map<number, number>(), tail: 0 };
+    this.journals.set(journal, made);
+    return made;
+  }
+
+  /** Of what was not synced, some has reached the disk: anywhere, also behind what has not. */
+  losePower(survives: () => boolean): void {
+    for (const [journal, written] of this.journals) {
+      const flushed = this.flushed.get(journal);
+      for (const position of written.bytes.keys()) {
+        if (flushed?.bytes.has(position) !== true && !survives()) written.bytes.delete(position);
+      }
+      const ends = [...written.bytes.keys()].map((position) => position + scanBytes);
+      written.tail = Math.max(flushed?.tail ?? 0, ...ends);
+    }
+  }
+
+  /** As recoverJournal does at each start. */
+  recover(): void {
+    for (const [journal, written] of this.journals) {
+      written.tail = Math.min(written.tail, this.saved.tails.get(journal) ?? 0);
+      for (const position of written.bytes.keys()) {
+        if (position >= written.tail) written.bytes.delete(position);
+      }
+    }
+  }
+}
 
 class ScanSimulation {
   readonly #random: Random;
@@ -33,8 +91,9 @@ class ScanSimulation {
   readonly #edges = [new Edge(0), new Edge(1)];
   readonly #cores = [new Core(), new Core()];
   readonly faults: string[] = [];
-  #scans = 0;
+  scans = 0;
   rewinds = 0;
+  /** Scans that were lost with the power of their edge. */
   burnt = 0;
   #logFaults: LogFaults;
 
@@ -57,10 +116,6 @@ class ScanSimulation {
     this.#check();
   }
 
-  get scans(): number {
-    return this.#scans;
-  }
-
   #drawFaults(): LogFaults {
     const pick = <T>(choices: readonly T[]): T => this.#random.pick(choices);
     return {
@@ -80,12 +135,8 @@ class ScanSimulation {
 
   #openLog(): { log: MemoryLog; later: Later; kill: () => void } {
     const draws = this.#random.fork();
-    const log = new MemoryLog({
-      stream: this.#stream,
-      random: () => draws.next(),
-      later: this.#time.later,
-      faults: this.#logFaults,
-    });
+    const next = (): number => draws.next();
+    const log = new MemoryLog(this.#stream, this.#time.later, next, this.#logFaults);
     let isAlive = true;
     const later = (ms: number, run: () => void): (() => void) =>
       this.#time.later(ms, () => {
@@ -186,15 +237,13 @@ class ScanSimulation {
   }
 
   #sync(core: Core, later: Later): Promise<void> {
-    const copied = copyOf(core.journals);
+    // What is written from here on need not be there.
+    const flushed = new Map(
+      [...core.journals].map(([no, { bytes, tail }]) => [no, { bytes: new Map(bytes), tail }]),
+    );
     return new Promise((resolve) => {
       later(this.#random.next() * 30, () => {
-        // What was written since need not be there.
-        const now = copyOf(core.journals);
-        core.journals.clear();
-        for (const [key, value] of copied) core.journals.set(key, value);
-        core.flush();
-        for (const [key, value] of now) core.journals.set(key, value);
+        core.flushed = flushed;
         resolve();
       });
     });
@@ -219,7 +268,7 @@ class ScanSimulation {
     const edge = this.#random.pick(this.#edges);
     if (edge.uplink === undefined) return;
     for (let count = this.#random.pick([1, 1, 3, 20]); count > 0; count--) {
-      const scan = ++this.#scans;
+      const scan = ++this.scans;
       if (edge.history.has(edge.tail)) {
         this.faults.push(`position ${edge.tail} of ${edge.journal} is given out again`);
       }
@@ -236,28 +285,35 @@ class ScanSimulation {
     const edge = random.pick(this.#edges);
     const core = random.pick(this.#cores);
     const ms = random.pick([50, 500, 3_000]) * random.next();
-    const edgeAgain = (): void => this.#startEdge(edge);
-    const coreAgain = (): void => this.#startCore(core);
     /** Ends after this time. */
     const lasting = (begin: () => void, end: () => void) => (): void => {
       begin();
       this.#time.later(ms, end);
     };
+    const edgeEnds = (how: () => void): (() => void) =>
+      lasting(
+        () => {
+          edge.kill();
+          edge.uplink = undefined;
+          how();
+        },
+        () => this.#startEdge(edge),
+      );
+    const coreEnds = (how: () => void): (() => void) =>
+      lasting(
+        () => {
+          core.kill();
+          core.receiver = undefined;
+          how();
+        },
+        () => this.#startCore(core),
+      );
     const actions: Array<() => void> = [
-      lasting(() => this.#killEdge(edge), edgeAgain),
-      lasting(() => {
-        this.#killEdge(edge);
-        this.#losePower(edge);
-      }, edgeAgain),
-      lasting(() => {
-        this.#killEdge(edge);
-        this.#damage(edge);
-      }, edgeAgain),
-      lasting(() => this.#killCore(core), coreAgain),
-      lasting(() => {
-        this.#killCore(core);
-        core.losePower(() => random.chance(0.5));
-      }, coreAgain),
+      edgeEnds(() => undefined),
+      edgeEnds(() => this.#losePower(edge)),
+      edgeEnds(() => this.#damage(edge)),
+      coreEnds(() => undefined),
+      coreEnds(() => core.losePower(() => random.chance(0.5))),
       () => {
         const { log } = random.chance(0.5) ? edge : core;
         lasting(
@@ -273,16 +329,6 @@ class ScanSimulation {
       () => this.#stream.prune(Math.min(...this.#cores.map(({ saved }) => saved.seq))),
     ];
     random.pick(actions)();
-  }
-
-  #killEdge(edge: Edge): void {
-    edge.kill();
-    edge.uplink = undefined;
-  }
-
-  #killCore(core: Core): void {
-    core.kill();
-    core.receiver = undefined;
   }
 
   /** What was not flushed is gone, and its positions are given out again. */
@@ -309,13 +355,11 @@ class ScanSimulation {
     for (const core of this.#cores) {
       core.isFull = false;
       this.#startCore(core);
-      core.log!.faults = noFaults;
-      core.log!.comeBack();
     }
-    for (const edge of this.#edges) {
-      this.#startEdge(edge);
-      edge.log!.faults = noFaults;
-      edge.log!.comeBack();
+    for (const edge of this.#edges) this.#startEdge(edge);
+    for (const { log } of [...this.#cores, ...this.#edges]) {
+      log!.faults = noFaults;
+      log!.comeBack();
     }
   }
 
@@ -342,7 +386,7 @@ class ScanSimulation {
   }
 }
 
-export async function simulateScans(seed: number): Promise<ScanResult> {
+export async function simulateScans(seed: number) {
   const simulation = new ScanSimulation(seed);
   await simulation.run();
   const { faults, scans, rewinds, burnt } = simulation;

@@ -7,33 +7,13 @@
  * Each client's write takes the next number of a counter and keeps it under its own name; so a write that is lost, made
  * twice, made although it was refused, or made on an old state shows in the numbers.
  */
+import { chainAfter } from '../../../src/cluster/log/entry.ts';
 import { Failure } from '../../../src/model/failure.ts';
 import { Random } from '../../crash/random.ts';
-import { MemoryStream } from '../log/memory-stream.ts';
-import { aheadOfLog, differing, lostWrites, type Write, wrongWrites } from './checks.ts';
-import { FaultInjector } from './fault-injector.ts';
+import { MemoryStream } from '../log/memory-log.ts';
+import { VirtualTime } from '../virtual-time.ts';
+import { FaultInjector, SimulatedPruning } from './faults.ts';
 import { Machine } from './machine.ts';
-import { SimulatedPruning } from './simulated-pruning.ts';
-import { VirtualTime } from './virtual-time.ts';
-
-export interface SimulationResult {
-  readonly seed: number;
-  /** In the order in which they were found. Empty where all is well. */
-  readonly faults: readonly string[];
-  /** Writes that were answered with success, and those that were refused. */
-  readonly done: number;
-  readonly refused: number;
-  /** How often a machine began to lead. */
-  readonly leads: number;
-  /** Leads that were given away. */
-  readonly releases: number;
-  /** Machines that stopped for good. */
-  readonly stopped: number;
-  readonly entries: number;
-  /** Of these, removed because all had them. */
-  readonly pruned: number;
-  readonly trace: readonly string[];
-}
 
 const faultyMs = [2_000, 4_000, 8_000];
 const longMs = 60_000;
@@ -43,6 +23,15 @@ const aliveMsMax = 20_000;
 const illMs = 5_000;
 const crowdWrites = 100;
 const clientEveryMs = 150;
+
+/** What a client asked for: the next number of the counter, kept under the write's name. */
+interface Write {
+  readonly name: string;
+  /** `undone`: its work threw. `unknown`: the machine died before it answered. */
+  answer: 'done' | 'refused' | 'undone' | 'unknown';
+  /** What the counter gave. */
+  value: number | undefined;
+}
 
 class Simulation {
   readonly #random: Random;
@@ -238,31 +227,34 @@ class Simulation {
     return this.#writes.filter(({ answer }) => answer === 'done').length;
   }
 
-  result(seed: number): SimulationResult {
-    const answers = this.#writes.map(({ answer }) => answer);
+  result() {
+    const count = (answer: Write['answer']): number =>
+      this.#writes.filter((write) => write.answer === answer).length;
     return {
-      seed,
       faults: this.faults,
-      done: answers.filter((answer) => answer === 'done').length,
-      refused: answers.filter((answer) => answer === 'refused').length,
+      done: count('done'),
+      refused: count('refused'),
+      /** How often a machine began to lead. */
       leads: this.#machines.reduce((sum, { leads }) => sum + leads, 0),
+      /** Leads that were given away. */
       releases: this.#injector.releases,
+      /** Machines that stopped for good. */
       stopped: this.#machines.filter(({ stop }) => stop !== undefined).length,
-      entries: this.#stream.last,
+      /** Entries that were removed because all had them. */
       pruned: this.#stream.first - 1,
       trace: this.trace,
     };
   }
 }
 
-export async function simulate(seed: number): Promise<SimulationResult> {
+export async function simulate(seed: number) {
   const { stackTraceLimit } = Error;
   // Stack traces of refusals, which nothing reads, would take half the time of a run.
   Error.stackTraceLimit = 0;
   try {
     const simulation = new Simulation(seed);
     await simulation.run();
-    return simulation.result(seed);
+    return simulation.result();
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
@@ -270,3 +262,71 @@ export async function simulate(seed: number): Promise<SimulationResult> {
 
 const isLeading = ({ isRunning, replicator }: Machine): boolean =>
   isRunning && replicator?.isHeld === true;
+
+/** Machines that have replayed the same log have the same table. */
+function differing(machines: readonly Machine[]): string[] {
+  const faults: string[] = [];
+  for (const [at, { name, store }] of machines.entries()) {
+    for (const other of machines.slice(at + 1)) {
+      const { seq, chain } = store.position();
+      if (Buffer.compare(chain, other.store.position().chain) !== 0) continue;
+      const [records, others] = [store.records(), other.store.records()];
+      const isEqual =
+        records.size === others.size &&
+        [...records].every(([key, value]) => others.get(key) === value);
+      if (!isEqual) faults.push(`${name} and ${other.name} differ at ${seq}`);
+    }
+  }
+  return faults;
+}
+
+/** What was applied is what the log has at its place. */
+function aheadOfLog({ name, store }: Machine, stream: MemoryStream): string[] {
+  const { seq, before, chain } = store.position();
+  const isInLog = seq === 0 || Buffer.compare(chainAfter(before, stream.at(seq)), chain) === 0;
+  return isInLog ? [] : [`${name} has applied what the log has not`];
+}
+
+/** Each write is there as it was answered, and the counter has counted each once. */
+function wrongWrites({ name: machine, store }: Machine, writes: readonly Write[]): string[] {
+  const faults: string[] = [];
+  const given = new Set<number>();
+  for (const { name, answer, value } of writes) {
+    const stored = store.get(name);
+    if (answer === 'done' && stored !== value) {
+      faults.push(`${name} was answered ${value}, and is ${stored} on ${machine}`);
+    }
+    if (stored === undefined) continue;
+    if (answer === 'refused' || answer === 'undone') {
+      faults.push(`${name} was ${answer}, and is there on ${machine}`);
+    }
+    if (given.has(stored)) faults.push(`${stored} was given twice on ${machine}`);
+    given.add(stored);
+  }
+  const counter = store.get('counter') ?? 0;
+  if (given.size !== counter) faults.push(`${given.size} writes are ${counter} on ${machine}`);
+  return faults;
+}
+
+/**
+ * Where the brokers lost entries: an answered write is on every machine that serves, or only on machines that stopped.
+ * @param mayBeGone it may be on no machine at all: the one that had it was lost too
+ */
+function lostWrites(
+  machines: readonly Machine[],
+  writes: readonly Write[],
+  mayBeGone: boolean,
+): string[] {
+  const faults: string[] = [];
+  for (const { name, answer, value } of writes) {
+    if (answer !== 'done') continue;
+    const having = machines.filter(({ store }) => store.get(name) === value);
+    const isOnAll = machines.every(
+      (machine) => machine.stop !== undefined || having.includes(machine),
+    );
+    const isOnNone = having.every(({ stop }) => stop !== undefined);
+    if (!isOnAll && !isOnNone) faults.push(`${name} is on some machines that serve, not on others`);
+    if (having.length === 0 && !mayBeGone) faults.push(`${name} is on no machine`);
+  }
+  return faults;
+}

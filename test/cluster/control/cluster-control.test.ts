@@ -1,12 +1,18 @@
-/** How a core sees its cluster, and what a leader does with it. */
-import { expect, test } from 'vitest';
-import { type ClusterStatus, statusOf } from '../../../src/cluster/control/cluster-status.ts';
+/** How a core sees its cluster, what that needs a person for, and what a leader does with it. */
+import { describe, expect, test } from 'vitest';
+import { isAtTwoCores, problemsOf } from '../../../src/cluster/control/cluster-problems.ts';
+import {
+  type ClusterStatus,
+  type NodeStatus,
+  statusOf,
+  versionsText,
+} from '../../../src/cluster/control/cluster-status.ts';
 import { LeaderActions } from '../../../src/cluster/control/leader-actions.ts';
 import { emptyPosition } from '../../../src/cluster/log/applier.ts';
 import type { Leader } from '../../../src/cluster/log/entry.ts';
 import type { Beat } from '../../../src/cluster/nodes/beat-message.ts';
 import type { NodeRecord } from '../../../src/store/management/cluster.ts';
-import { VirtualTime } from '../simulation/virtual-time.ts';
+import { VirtualTime } from '../virtual-time.ts';
 
 const leaderOf = (name: string): Leader => ({
   owner: `${name}.n_${name}`,
@@ -158,4 +164,80 @@ test('a node leaves where it is known and not connected', async () => {
   expect(await made.leave('c')).toEqual({ name: 'c', journals: [3] });
   await expect(made.leave('c')).rejects.toThrow('The cluster has no node c');
   expect(removed).toEqual(['c']);
+});
+
+describe('what needs a person', () => {
+  const seen = (name: string, more: Partial<NodeStatus> = {}): NodeStatus => ({
+    name,
+    role: 'all',
+    state: 'connected',
+    run: 1,
+    version: '0.2.0',
+    url: null,
+    linksBehind: 12,
+    scansBehind: 70,
+    marks: [{ journal: 1, counted: 0 }],
+    joinedAtMs: 5,
+    ...more,
+  });
+  const active = seen('a', { state: 'active' });
+  const b = seen('b');
+  const edge = seen('e', { role: 'edge' });
+  const away = { state: 'away', version: null } as const;
+
+  const problems = (nodes: readonly NodeStatus[], problem: string | null = null): string[] =>
+    problemsOf({ node: 'a', problem, nodes }).map((one) => `${one.problem} / ${one.remedy}`);
+
+  test('a cluster with all nodes has no problem, whatever they are behind', () => {
+    expect(problems([active, b, edge])).toEqual([]);
+  });
+
+  test('a node that is away is started, or leaves', () => {
+    expect(problems([active, b, seen('c', away), { ...edge, ...away }])).toEqual([
+      'c is away: no sign of life for 2 seconds / The brokers keep what it misses for 7 days. ' +
+        'Start it, or look at its network. If it will not come back: `quietzone cluster leave c` on a core.',
+      'e is away: no sign of life for 2 seconds / Scans that it has not sent wait on its disk. ' +
+        'Start it, or look at its network. If it will not come back: `quietzone cluster leave e` on a core.',
+    ]);
+  });
+
+  test('a core that no other could follow as the leader', () => {
+    expect(problems([active, edge])).toEqual([
+      expect.stringMatching(
+        /^a is the only core that is connected \/ If it stops.* Add a second core/,
+      ),
+    ]);
+    expect(problems([active, seen('b', away), edge])).toEqual([
+      expect.stringMatching(
+        /^a is the only core that is connected \/ If it stops.* Start another core/,
+      ),
+      expect.stringMatching(/^b is away/),
+    ]);
+  });
+
+  test('scans of a node that too few cores count; what is wrong with the log comes first', () => {
+    const marks = [
+      { journal: 1, counted: 90 },
+      { journal: 2, counted: null },
+    ];
+    const few = seen('d', { role: 'edge', marks });
+    const core = seen('c', { role: 'core', marks: [] });
+    expect(
+      problems([active, b, core, few, { ...few, ...away, name: 'f' }], 'the disk is full'),
+    ).toEqual([
+      expect.stringMatching(/^a: the disk is full \/ Look at the log of a/),
+      expect.stringMatching(/^f is away/),
+      expect.stringMatching(/^Fewer than two cores count the scans of d \//),
+    ]);
+    expect([active, core, few].map((one) => isAtTwoCores(one, 2))).toEqual([true, null, false]);
+    // With one core, no second one has them.
+    expect(isAtTwoCores(active, 1)).toBe(false);
+  });
+
+  test('versions are listed while those of connected nodes differ', () => {
+    expect(versionsText([active, b, seen('c', away)])).toBeUndefined();
+    expect(versionsText([active, seen('b', { version: '0.1.0' })])).toBe(
+      'a runs 0.2.0; b runs 0.1.0',
+    );
+  });
 });
