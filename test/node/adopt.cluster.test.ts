@@ -2,30 +2,23 @@
  * A machine alone moves into a cluster, as an operator does it: with scans that are not counted, an endpoint that did not
  * answer, and a process that is killed. Registered where a nats-server is found.
  */
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Brokers } from '../../config/demo/brokers.ts';
 import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
 import { logStream } from '../../src/cluster/nats/log-streams.ts';
+import type { NatsConnection } from '../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
 import { readNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { adopt } from '../../src/node/stopped/adopt.ts';
-import { makeStream, notRun, openNats, startBrokers } from '../cluster/nats/brokers.ts';
+import { makeStream, notRun, temporaryBrokers } from '../cluster/nats/brokers.ts';
 import { word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { type CommandResult, runCommand, ServiceProcess } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import {
-  codeOf,
-  deleteStreams,
-  idsSent,
-  scansCounted,
-  type TestCode,
-  TestNode,
-} from './started-cluster.ts';
+import { deleteStreams, idsSent, TestCode, TestNode } from './started-cluster.ts';
 
 const target = 'https://example.com/menu';
 const password = 'a password of the owner';
@@ -33,6 +26,8 @@ const email = 'owner@example.com';
 
 let folder: string;
 let brokers: Brokers;
+let connect: (nodeName: string) => Promise<NatsConnection>;
+let close: () => Promise<void>;
 let receiver: Receiver;
 let node: TestNode;
 /** Of a backup of the other one. */
@@ -42,11 +37,9 @@ let alone: Readonly<Record<string, string>>;
 let key: string;
 let code: TestCode;
 let logo: string;
-let scans = 0;
 
 async function begin(server: NatsServer): Promise<void> {
-  folder = mkdtempSync(join(tmpdir(), 'quietzone-adopt-'));
-  brokers = await startBrokers({ count: 1, folder: join(folder, 'brokers'), server });
+  ({ folder, brokers, connect, close } = await temporaryBrokers(server));
   receiver = await openReceiver({ kind: 'answer' });
   node = await TestNode.create(folder, 'core-1', 'all', brokers.urls, {
     QZ_BOOTSTRAP_EMAIL: email,
@@ -69,10 +62,7 @@ function startAlone(): ServiceProcess {
 }
 
 async function scan(times: number): Promise<void> {
-  for (let no = 0; no < times; no++) {
-    expect(await node.scan(code.shortCode)).toBe(target);
-    scans += 1;
-  }
+  for (let no = 0; no < times; no++) expect(await code.scan(node)).toBe(target);
 }
 
 /** In a journal of the node. */
@@ -87,7 +77,7 @@ async function makeAlone(): Promise<void> {
   key = service.apiKey;
   const api = node.client(key);
   const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
-  code = codeOf(made.json);
+  code = new TestCode(made.json);
   const endpoint = { url: receiver.url('/hook'), events: ['qr.scanned'] };
   expect((await api.call('POST', '/v1/webhooks', { body: endpoint })).status).toBe(201);
   const svg =
@@ -99,8 +89,8 @@ async function makeAlone(): Promise<void> {
   expect(put.status).toBe(201);
   logo = word(put.json['id']);
   await scan(3);
-  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
-  await expect.poll(() => new Set(idsSent(receiver)).size, soon).toBe(scans);
+  await expect.poll(() => code.counted(api), soon).toBe(code.scans);
+  await expect.poll(() => new Set(idsSent(receiver)).size, soon).toBe(code.scans);
   receiver.behave({ kind: 'answer', status: 503 });
   await scan(4);
   await api.close();
@@ -146,11 +136,10 @@ async function cut(at: string): Promise<void> {
 
 /** Another machine begins the log while the command is interrupted: the folder is that of a machine alone again. */
 async function beginElsewhere(): Promise<void> {
-  const connection = await openNats({ servers: brokers.urls, nodeName: 'other' });
+  const connection = await connect('other');
   await makeStream(connection, { ...logStream('core'), replicas: 1 });
   const log = new NatsLog({ connection, ...logStream('core') });
   await log.append(Uint8Array.of(1));
-  await connection.close();
   const late = await cluster('adopt');
   expect(late).toMatchObject({ code: 1 });
   expect(late.stderr).toContain('which began a cluster meanwhile');
@@ -182,11 +171,11 @@ async function goOn(): Promise<void> {
   await service.ready();
   expect(service.stdout).not.toContain('API key');
   const api = node.client(key);
-  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
+  await expect.poll(() => code.counted(api), soon).toBe(code.scans);
   await expect.poll(() => bytesLeft(0), soon).toBe(0);
   await scan(2);
-  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
-  await expect.poll(() => new Set(idsSent(receiver)).size, { timeout: 60_000 }).toBe(scans);
+  await expect.poll(() => code.counted(api), soon).toBe(code.scans);
+  await expect.poll(() => new Set(idsSent(receiver)).size, { timeout: 60_000 }).toBe(code.scans);
   // On a busy machine its lease lapses for a moment: then it says so, with 503.
   const signIn = { body: { email, password } };
   const signedIn = async (): Promise<number> =>
@@ -218,12 +207,11 @@ async function adoptBackup(): Promise<void> {
   expect(identity).toMatchObject({ name: 'core-2', run: 1, journals: [3] });
   await restored.start().ready();
   const api = restored.client(key);
-  expect(await restored.scan(code.shortCode)).toBe(target);
-  scans += 1;
-  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
-  await expect.poll(() => new Set(idsSent(receiver)).size, { timeout: 60_000 }).toBe(scans);
+  expect(await code.scan(restored)).toBe(target);
+  await expect.poll(() => code.counted(api), soon).toBe(code.scans);
+  await expect.poll(() => new Set(idsSent(receiver)).size, { timeout: 60_000 }).toBe(code.scans);
   // What was confirmed is not sent again, but for what was under way at a kill.
-  expect(idsSent(receiver).length).toBeLessThan(3 * scans);
+  expect(idsSent(receiver).length).toBeLessThan(3 * code.scans);
   await api.close();
 }
 
@@ -235,8 +223,7 @@ else {
     await node.kill();
     await restored.kill();
     await receiver.close();
-    await brokers.close();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    await close();
   });
   test('a machine alone is killed with scans that are not counted and not delivered', makeAlone);
   test('what is no machine alone, or no core, is refused', isRefused);

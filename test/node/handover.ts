@@ -6,7 +6,7 @@ import { word } from '../support/client.ts';
 import { openReceiver } from '../support/fakes/receiver.ts';
 import { pause, runCommand } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import { codeOf, idsSent, type StartedCluster, type TestNode } from './started-cluster.ts';
+import { idsSent, type StartedCluster, TestCode, type TestNode } from './started-cluster.ts';
 
 const scanEveryMs = 10;
 
@@ -88,7 +88,7 @@ export async function handsOver(cluster: StartedCluster, key: string): Promise<v
 export async function deliversOnce(cluster: StartedCluster, key: string): Promise<void> {
   const [first, second] = await cluster.roles();
   const api = first.client(key);
-  const code = codeOf((await api.call('POST', '/v1/qr-codes', draft)).json);
+  const code = new TestCode((await api.call('POST', '/v1/qr-codes', draft)).json);
   const receiver = await openReceiver({ kind: 'answer' });
   // A new leader may send scans of the 2 s before the endpoint was made, which are of other codes.
   const received = (): number => new Set(idsSent(receiver, code)).size;

@@ -24,14 +24,7 @@ import { type Json, word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
 import { preload } from '../support/program.ts';
 import { soon } from '../support/soon.ts';
-import {
-  codeOf,
-  createCluster,
-  scansCounted,
-  type StartedCluster,
-  type TestCode,
-  TestNode,
-} from './started-cluster.ts';
+import { createCluster, type StartedCluster, TestCode, TestNode } from './started-cluster.ts';
 import { notRun, openNats } from '../cluster/nats/brokers.ts';
 
 const target = 'https://example.com/';
@@ -58,9 +51,6 @@ let cut: TestNode;
 let first: TestNode;
 let key: string;
 let code: TestCode;
-/** Answered by the originals. */
-let scans = 0;
-
 /** All at once: a reader sees the one or the other. */
 function setClock(toMs: number): void {
   aheadMs = toMs - Date.now();
@@ -71,18 +61,11 @@ function setClock(toMs: number): void {
 const clockMs = (): number => Date.now() + aheadMs;
 
 async function scan(node: TestNode, times = 1): Promise<void> {
-  for (let at = 0; at < times; at++) {
-    expect(await node.scan(code.shortCode)).toBe(target);
-    scans += 1;
-  }
+  for (let at = 0; at < times; at++) expect(await code.scan(node)).toBe(target);
 }
 
 async function isCounted(by: readonly TestNode[] = cluster.cores): Promise<void> {
-  for (const core of by) {
-    const api = core.client(key);
-    await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
-    await api.close();
-  }
+  for (const core of by) await code.isCounted(core, key);
 }
 
 /** As the leader does every ten seconds, when all registered cores have saved them. */
@@ -114,15 +97,14 @@ async function startAfterCut(): Promise<void> {
   key = first.service.apiKey;
   const api = first.client(key);
   const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
-  code = codeOf(made.json);
+  code = new TestCode(made.json);
   await api.close();
   await scan(first, 5);
   await isCounted([first]);
   await removeScans();
   await Promise.all([cut, cluster.edge].map((node) => node.start().ready()));
   await isCounted();
-  await expect.poll(() => cluster.edge.scan(code.shortCode), soon).toBe(target);
-  scans += 1;
+  await expect.poll(() => code.scan(cluster.edge), soon).toBe(target);
   await isCounted();
 }
 
@@ -194,7 +176,7 @@ async function endsWithAll(): Promise<void> {
   await scan(edge, 4);
   await scan(first);
   expect(clockMs()).toBeLessThan(endMs);
-  const before = scans;
+  const before = code.scans;
   await first.kill();
   setClock(endMs + 7_000);
   await expect.poll(() => cut.role(), patience).toBe('active');

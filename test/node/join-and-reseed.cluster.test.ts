@@ -12,13 +12,11 @@ import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { type CommandResult, runCommand } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import {
-  codeOf,
   createCluster,
   deleteStreams,
   idsSent,
-  scansCounted,
   type StartedCluster,
-  type TestCode,
+  TestCode,
   type TestNode,
 } from './started-cluster.ts';
 
@@ -33,28 +31,22 @@ let first: TestNode;
 let second: TestNode;
 let key: string;
 let code: TestCode;
-let scans = 0;
 
 const command = (node: TestNode, ...args: string[]): Promise<CommandResult> =>
   runCommand(['cluster', ...args], node.environment);
 
 async function scan(node: TestNode): Promise<void> {
-  expect(await node.scan(code.shortCode)).toBe(target);
-  scans += 1;
+  expect(await code.scan(node)).toBe(target);
 }
 
-async function isCounted(by: TestNode): Promise<void> {
-  const api = by.client(key);
-  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
-  await api.close();
-}
+const isCounted = (by: TestNode): Promise<void> => code.isCounted(by, key);
 
 async function startBoth(): Promise<void> {
   await first.start().ready();
   key = first.service.apiKey;
   const api = first.client(key);
   const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
-  code = codeOf(made.json);
+  code = new TestCode(made.json);
   const endpoint = { url: receiver.url('/hook'), events: ['qr.scanned'] };
   expect((await api.call('POST', '/v1/webhooks', { body: endpoint })).status).toBe(201);
   await api.close();
@@ -134,7 +126,7 @@ async function joinAgain(): Promise<void> {
   await expect.poll(() => second.role(), soon).toBe('standby');
   await scan(second);
   for (const core of cluster.cores) await isCounted(core);
-  await expect.poll(() => new Set(idsSent(receiver)).size, soon).toBe(scans);
+  await expect.poll(() => new Set(idsSent(receiver)).size, soon).toBe(code.scans);
   await first.service.terminate();
   await expect.poll(() => second.role(), soon).toBe('active');
   await isCounted(second);

@@ -7,179 +7,135 @@ import { Failure } from '../../src/model/failure.ts';
 import { LeaderLifecycle, type OpenRole } from '../../src/node/leader-lifecycle.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
-const lines: string[] = [];
-const log = createLog('info', {
-  write: (line: string) => void lines.push(JSON.parse(line).msg),
-});
 const refused = (): Failure => new Failure('not_active', 'another machine leads');
-const closingWith = (error: Error): OpenRole => ({
-  close: async () => {
-    throw error;
-  },
-});
-
 const full = new Failure('storage_full', 'the disk is full');
+
+/** A core whose lead is taken and lost by hand. */
+class Core {
+  #isLeading = false;
+  readonly lines: string[] = [];
+  #events: string[] = [];
+  /** What the next opening waits for; it fails where this rejects. */
+  held: Promise<unknown> | undefined;
+  /** How a role closes. */
+  closing = (): Promise<void> => Promise.resolve();
+  readonly role = new LeaderLifecycle({
+    isLeading: () => this.#isLeading,
+    lead: () => this.#open('leading'),
+    standBy: () => this.#open('standby'),
+    onChanged: () => void this.#events.push('changed'),
+    log: createLog('warn', { write: (line: string) => void this.lines.push(JSON.parse(line).msg) }),
+  });
+
+  update(isLeading: boolean): Promise<void> {
+    this.#isLeading = isLeading;
+    return this.role.update();
+  }
+
+  async #open(name: string): Promise<OpenRole> {
+    this.#events.push(`${name}?`);
+    const { held } = this;
+    this.held = undefined;
+    await held;
+    this.#events.push(name);
+    return { close: () => this.closing().finally(() => this.#events.push(`no ${name}`)) };
+  }
+
+  /** @returns what happened since the last time, and the role */
+  get happened(): string {
+    return [...this.#events.splice(0), this.role.role].join(' ');
+  }
+}
+
+async function standby(): Promise<Core> {
+  const core = new Core();
+  expect(core.happened).toBe('none');
+  await core.update(false);
+  expect(core.happened).toBe('standby? standby standby');
+  return core;
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 test.each([
   ['a refusal', refused(), true],
   ['two refusals', new AggregateError([refused(), refused()], 'two'), true],
   ['a full disk', full, false],
   ['a refusal and a full disk', new AggregateError([refused(), full], 'two'), false],
-])(
-  'LeaderLifecycle.close is clean where another machine stores the rest: %s',
-  async (_, error, isClean) => {
-    const role = new LeaderLifecycle({
-      isLeading: () => true,
-      lead: async () => closingWith(error),
-      standBy: () => Promise.reject(new Error('it leads')),
-      onChanged: () => undefined,
-      log,
-    });
-    await role.update();
-    lines.length = 0;
-    if (!isClean) return await expect(role.close()).rejects.toBe(error);
-    await role.close();
-    expect(lines).toEqual(['this role did not close cleanly']);
-  },
-);
+])('a close is clean where another machine stores the rest: %s', async (_, error, isClean) => {
+  const core = await standby();
+  core.closing = () => Promise.reject(error);
+  if (!isClean) return await expect(core.role.close()).rejects.toBe(error);
+  await core.role.close();
+  expect(core.lines).toEqual(['this role did not close cleanly']);
+});
 
-test('a machine continues when its former role did not close cleanly, or waits for the log forever', async () => {
-  vi.useFakeTimers();
-  for (const former of [closingWith(refused()), { close: () => new Promise<void>(() => {}) }]) {
-    let isLeading = true;
-    const onChanged = vi.fn();
-    const role = new LeaderLifecycle({
-      isLeading: () => isLeading,
-      lead: () => Promise.resolve(former),
-      standBy: () => Promise.resolve({ close: () => Promise.resolve() }),
-      onChanged,
-      log,
-    });
-    await role.update();
-    isLeading = false;
-    const changed = role.update();
+test('it opens what is due and then closes what was; what is due already changes nothing', async () => {
+  const core = await standby();
+  await core.update(true);
+  await core.update(true);
+  expect(core.happened).toBe('leading? leading no standby changed leading');
+  await core.update(false);
+  expect(core.happened).toBe('standby? standby no leading changed standby');
+  await core.role.close();
+  expect(core.happened).toBe('no standby standby');
+});
+
+test('it continues when its former role did not close cleanly, or waits for the log forever', async () => {
+  for (const closing of [() => Promise.reject(refused()), () => new Promise<void>(() => {})]) {
+    const core = await standby();
+    core.closing = closing;
+    const changed = core.update(true);
     await vi.advanceTimersByTimeAsync(8_000);
     await changed;
-    expect([role.role, onChanged.mock.calls.length]).toEqual(['standby', 1]);
+    expect(core.happened).toMatch(/ changed leading$/);
   }
 });
 
-/** A core whose lead is taken and lost by hand, and whose roles are opened by hand where a test holds them. */
-class TestRoles {
-  isLeading = false;
-  readonly events: string[] = [];
-  /** What the next opening waits for; it fails where this rejects. */
-  held: Promise<unknown> | undefined;
-  readonly role = new LeaderLifecycle({
-    isLeading: () => this.isLeading,
-    lead: () => this.#open('leading'),
-    standBy: () => this.#open('standby'),
-    onChanged: () => undefined,
-    log,
-  });
-
-  update(isLeading: boolean): Promise<void> {
-    this.isLeading = isLeading;
-    return this.role.update();
-  }
-
-  async #open(name: string): Promise<OpenRole> {
-    this.events.push(`opening ${name}`);
-    const { held } = this;
-    this.held = undefined;
-    await held;
-    this.events.push(`${name} is open`);
-    return { close: async () => void this.events.push(`${name} is closed`) };
-  }
-}
-
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
-
-test('LeaderLifecycle opens what is due and then closes what was; what is due already changes nothing', async () => {
-  const roles = new TestRoles();
-  const { role, events } = roles;
-  expect(role.role).toBe('none');
-  for (const [isLeading, name, former] of [
-    [false, 'standby', undefined],
-    [true, 'leading', 'standby'],
-    [false, 'standby', 'leading'],
-    [true, 'leading', 'standby'],
-  ] as const) {
-    await roles.update(isLeading);
-    await roles.update(isLeading);
-    const closed = former === undefined ? [] : [`${former} is closed`];
-    expect(events.splice(0)).toEqual([`opening ${name}`, `${name} is open`, ...closed]);
-    expect(role.role).toBe(name);
-  }
-  await role.close();
-  expect(events).toEqual(['leading is closed']);
-});
-
-test('LeaderLifecycle, deposed while it opens, changes back when that has ended: one change at a time', async () => {
-  const roles = new TestRoles();
-  await roles.update(false);
-  roles.events.length = 0;
+test('deposed while it opens, it changes back when that has ended: one change at a time', async () => {
+  const core = await standby();
   const held = Promise.withResolvers<void>();
-  roles.held = held.promise;
-  const led = roles.update(true);
-  const deposed = roles.update(false);
+  core.held = held.promise;
+  const changes = [core.update(true), core.update(false)];
   await vi.advanceTimersByTimeAsync(5_000);
-  expect([roles.role.role, ...roles.events]).toEqual(['standby', 'opening leading']);
+  expect(core.happened).toBe('leading? standby');
   held.resolve();
-  await Promise.all([led, deposed]);
-  expect(roles.role.role).toBe('standby');
-  expect(roles.events.slice(1)).toEqual([
-    'leading is open',
-    'standby is closed',
-    'opening standby',
-    'standby is open',
-    'leading is closed',
-  ]);
+  await Promise.all(changes);
+  expect(core.happened).toBe(
+    'leading no standby changed standby? standby no leading changed standby',
+  );
 });
 
-test('LeaderLifecycle tries again what could not be opened, and is what it was meanwhile', async () => {
-  const roles = new TestRoles();
-  await roles.update(false);
-  roles.events.length = 0;
-  lines.length = 0;
-  roles.held = Promise.reject(new Error('the port is in use'));
-  await roles.update(true);
-  expect([roles.role.role, ...roles.events.splice(0)]).toEqual(['standby', 'opening leading']);
-  roles.held = Promise.reject(refused());
-  roles.held.catch(() => undefined);
+test('it tries again after 500 ms what could not be opened, and is what it was meanwhile', async () => {
+  const core = await standby();
+  core.held = Promise.reject(new Error('the port is in use'));
+  await core.update(true);
+  expect(core.happened).toBe('leading? standby');
+  core.held = Promise.reject(refused());
+  core.held.catch(() => undefined);
   await vi.advanceTimersByTimeAsync(500);
-  expect([roles.role.role, ...roles.events.splice(0)]).toEqual(['standby', 'opening leading']);
-  expect(lines).toEqual(['cannot change role, retrying', 'cannot change role, retrying']);
+  expect(core.happened).toBe('leading? standby');
+  expect(core.lines).toEqual(['cannot change role, retrying', 'cannot change role, retrying']);
   await vi.advanceTimersByTimeAsync(499);
-  expect(roles.events).toEqual([]);
+  expect(core.happened).toBe('standby');
   await vi.advanceTimersByTimeAsync(1);
-  expect([roles.role.role, ...roles.events]).toEqual([
-    'leading',
-    'opening leading',
-    'leading is open',
-    'standby is closed',
-  ]);
+  expect(core.happened).toBe('leading? leading no standby changed leading');
 });
 
-test('LeaderLifecycle closed while it changes closes what has opened, tries nothing again and opens nothing more', async () => {
-  for (const outcome of ['opens', 'fails']) {
-    const roles = new TestRoles();
-    await roles.update(false);
-    roles.events.length = 0;
-    const held = Promise.withResolvers<void>();
-    roles.held = held.promise;
-    void roles.update(true);
-    const closed = roles.role.close();
-    if (outcome === 'opens') held.resolve();
-    else held.reject(new Error('the port is in use'));
-    await closed;
-    const expected =
-      outcome === 'opens'
-        ? ['leading is open', 'standby is closed', 'leading is closed']
-        : ['standby is closed'];
-    expect(roles.events).toEqual(['opening leading', ...expected]);
-    await roles.update(false);
-    expect([roles.events.length, vi.getTimerCount()]).toEqual([1 + expected.length, 0]);
-  }
+test.each([
+  ['opens', 'leading no standby no leading leading'],
+  ['fails', 'no standby standby'],
+])('closed while a role that %s is opened, it opens nothing more', async (outcome, happened) => {
+  const core = await standby();
+  const held = Promise.withResolvers<void>();
+  core.held = held.promise;
+  void core.update(true);
+  const closed = core.role.close();
+  if (outcome === 'opens') held.resolve();
+  else held.reject(new Error('the port is in use'));
+  await closed;
+  expect(core.happened).toBe(`leading? ${happened}`);
+  await core.update(false);
+  expect([core.happened.includes('?'), vi.getTimerCount()]).toEqual([false, 0]);
 });

@@ -118,50 +118,57 @@ export class TestNode {
   }
 }
 
-/** A code that was made for a test. */
-export interface TestCode {
+/** A code that was made for a test, and its scans. */
+export class TestCode {
   readonly id: string;
   readonly shortCode: string;
-}
+  /** Answered with a target, on any node. */
+  scans = 0;
 
-/** @param made the answer that it was made with */
-export const codeOf = (made: Readonly<Record<string, unknown>>): TestCode => ({
-  id: word(made['id']),
-  shortCode: new URL(word(made['shortUrl'])).pathname.slice(1),
-});
+  /** @param made the answer that it was made with */
+  constructor(made: Readonly<Record<string, unknown>>) {
+    this.id = word(made['id']);
+    this.shortCode = new URL(word(made['shortUrl'])).pathname.slice(1);
+  }
 
-/** Its scans, as the node that is asked has counted them. */
-export async function scansCounted(api: Client, { id }: TestCode): Promise<unknown> {
-  const answer = await api.call('GET', `/v1/qr-codes/${id}/analytics`);
-  return answer.json['totalScans'];
+  /** @returns where it led, or the status of what was answered instead */
+  async scan(node: TestNode): Promise<string | number> {
+    const led = await node.scan(this.shortCode);
+    if (typeof led === 'string') this.scans += 1;
+    return led;
+  }
+
+  /** As the node that is asked has counted them. */
+  async counted(api: Client): Promise<unknown> {
+    return (await api.call('GET', `/v1/qr-codes/${this.id}/analytics`)).json['totalScans'];
+  }
+
+  async isCounted(by: TestNode, key: string): Promise<void> {
+    const api = by.client(key);
+    await expect.poll(() => this.counted(api), soon).toBe(this.scans);
+    await api.close();
+  }
 }
 
 /** Ids of the events that an endpoint was sent, of that code or of all, with repeats. */
-export const idsSent = ({ requests }: Receiver, code?: TestCode): string[] =>
+export const idsSent = ({ requests }: Receiver, code?: Pick<TestCode, 'id'>): string[] =>
   requests.flatMap(({ body }) => {
     const events: Array<{ id: string; data: { qrId: string } }> = [JSON.parse(String(body))].flat();
     return events.filter(({ data }) => (code?.id ?? data.qrId) === data.qrId).map(({ id }) => id);
   });
 
-export type Cores = readonly [TestNode, TestNode];
-
 export class StartedCluster {
   readonly brokers: Brokers;
   /** For data of further nodes. */
   readonly folder: string;
-  readonly cores: Cores;
+  readonly cores: readonly [TestNode, TestNode];
   readonly edge: TestNode;
   /** The edge's own way to the broker. */
   readonly path: CuttablePath;
 
   constructor(nodes: Pick<StartedCluster, 'brokers' | 'folder' | 'cores' | 'edge' | 'path'>) {
-    ({
-      brokers: this.brokers,
-      folder: this.folder,
-      cores: this.cores,
-      edge: this.edge,
-      path: this.path,
-    } = nodes);
+    ({ brokers: this.brokers, folder: this.folder, cores: this.cores } = nodes);
+    ({ edge: this.edge, path: this.path } = nodes);
   }
 
   get nodes(): readonly TestNode[] {

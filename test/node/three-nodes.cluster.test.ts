@@ -11,14 +11,7 @@ import { word } from '../support/client.ts';
 import { runCommand, ServiceProcess } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { deliversOnce, handsOver, leaderLeaves } from './handover.ts';
-import {
-  codeOf,
-  createCluster,
-  scansCounted,
-  type StartedCluster,
-  type TestCode,
-  type TestNode,
-} from './started-cluster.ts';
+import { createCluster, type StartedCluster, TestCode, type TestNode } from './started-cluster.ts';
 
 const target = 'https://example.com/menu';
 const other = 'https://example.org/lunch';
@@ -26,8 +19,6 @@ const other = 'https://example.org/lunch';
 let cluster: StartedCluster;
 let key: string;
 let code: TestCode;
-/** Made of the code by now, on all nodes. */
-let scans = 0;
 let backedUp = 0;
 let stopped: TestNode;
 /** API keys that each secret has signed, the first one first. */
@@ -36,15 +27,9 @@ const signed: string[] = [];
 /** @param behind nodes that had not followed when a change was answered, on a machine that has too much to do */
 async function scanAll(expected: string, behind?: string): Promise<void> {
   for (const node of cluster.nodes) {
-    if (behind === undefined) expect(await scan(node)).toBe(expected);
-    else await expect.poll(() => scan(node), soon).toBe(expected);
+    if (behind === undefined) expect(await code.scan(node)).toBe(expected);
+    else await expect.poll(() => code.scan(node), soon).toBe(expected);
   }
-}
-
-async function scan(node: TestNode): Promise<string | number> {
-  const led = await node.scan(code.shortCode);
-  if (typeof led === 'string') scans += 1;
-  return led;
 }
 
 async function startAll(): Promise<void> {
@@ -61,12 +46,12 @@ async function change(): Promise<void> {
   const api = standby.client(key);
   const made = await api.call('POST', '/v1/qr-codes', { body: { target } });
   expect(made.status).toBe(201);
-  code = codeOf(made.json);
+  code = new TestCode(made.json);
   await scanAll(target, made.headers['x-links-behind']);
   const changed = await api.call('PATCH', `/v1/qr-codes/${code.id}`, { body: { target: other } });
   expect(changed.status).toBe(200);
   await scanAll(other, changed.headers['x-links-behind']);
-  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
+  await code.isCounted(standby, key);
   await api.close();
 }
 
@@ -151,7 +136,7 @@ async function backUp(): Promise<void> {
   });
   expect(await runCommand(['doctor'], environment)).toMatchObject({ code: 0 });
   expect(await runCommand(['backup', copy], environment)).toMatchObject({ code: 0 });
-  backedUp = scans;
+  backedUp = code.scans;
   expect(existsSync(join(copy, 'cluster.json'))).toBe(false);
   expect(await runCommand(['restore', copy], restored)).toMatchObject({ code: 0 });
 }
@@ -198,15 +183,13 @@ async function killLeader(): Promise<void> {
     await api.close();
   }
   await signsAs(leading, signed.at(-1)!);
-  const api = leading.client(key);
-  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
-  expect(await scan(cluster.edge)).toBe(other);
+  await code.isCounted(leading, key);
+  expect(await code.scan(cluster.edge)).toBe(other);
   await killed.start().ready();
   expect(killed.service.stdout).not.toContain('API key');
   expect(await killed.role()).toBe('standby');
   await scanAll(other);
-  await expect.poll(() => scansCounted(api, code), soon).toBe(scans);
-  await api.close();
+  await code.isCounted(leading, key);
 }
 
 async function stopAll(): Promise<void> {
@@ -230,7 +213,7 @@ async function startRestored(): Promise<void> {
   await alone.ready();
   expect(await core.scan(code.shortCode)).toBe(other);
   const api = core.client(key);
-  await expect.poll(() => scansCounted(api, code), soon).toBe(backedUp + 1);
+  await expect.poll(() => code.counted(api), soon).toBe(backedUp + 1);
   await api.close();
   expect(await alone.terminate()).toMatchObject({ code: 0 });
   expect(alone.complaints).toEqual([]);

@@ -236,17 +236,9 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
       '0 start, 10501 unread, 10501 write a, 13600 read, 14100',
       '10500 lead, 10500 leading, 10501 tx, 11501 tx+, 13501 tx+, 13600 stores a, 13600 a done; leader 2 1.1 2 1',
     ],
-    'is sent again 100 ms after the log has refused it': [
-      '0 start, 10501 refuse, 10501 write a, 10851 accept, 10951',
-      '10500 lead, 10500 leading, 10501 tx, 10601 tx+, 10701 tx+, 10801 tx+, 10901 tx+, 10901 stores a, 10901 a done; leader 2 1.1 0 0',
-    ],
     'is refused without a lease, and written nowhere': [
       '0 start, 0 write a, 1',
       '0 a refused: no machine leads now; standby 0 0.0 0 0',
-    ],
-    'is refused by a leader that has lapsed': [
-      '0 start beatless, 20501 write a, 20502',
-      '10500 lead, 10500 leading, 20501 a refused: no machine leads now; leader 1 1.0 0 0',
     ],
     'renews the lease from when it was sent': [
       '0 start beatless, 15501 unread, 15501 write a, 16401 read, 25500 check, 25501 check',
@@ -259,18 +251,6 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
     'of a leader that is deposed between two parts is refused': [
       '0 start parts, 10501 unread, 10501 write a, 10511 foreign, 10511 read, 10521',
       '10500 lead, 10500 leading, 10501 tx, 10511 deposed, 10511 a refused: another machine leads now; standby 3 2.0 0 0',
-    ],
-    'in several parts is written one part after the other, and applied with the last': [
-      '0 start parts, 10501 write a, 10511',
-      '10500 lead, 10500 leading, 10501 tx, 10501 tx, 10501 stores a, 10501 a done; leader 3 1.2 0 0',
-    ],
-    'of a leader that died between two parts is applied on no machine': [
-      '0 start parts, 10501 unread, 10501 write a, 10511 kill, 10511 replaced, 10511 start, 21100 write b, 21110',
-      '10500 lead, 10500 leading, 10501 tx, 21011 lead, 21011 leading, 21100 tx, 21100 stores b, 21100 b done; leader 4 2.1 0 0',
-    ],
-    'of a dead machine is applied by the one that takes over, but for parts of a batch': [
-      '0 lead, 0 tx a, 0 part, 0 start, 10600 write b, 10610',
-      '0 stores a, 10500 lead, 10500 leading, 10600 tx, 10600 stores b, 10600 b done; leader 5 2.1 0 0',
     ],
     'that counted before another machine leads is done, also if it is stored only later': [
       '0 start, 10501 unstored, 10501 write a, 10511 catch, 10511 lead, 10521 full, 10521 store, 11021 space, 13021',
@@ -346,16 +326,8 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
       '0 start, 10501 write a, 10511 refuse, 10511 write b, 10521 close, 10521 catch, 10521 lead, 70000',
       '10500 lead, 10500 leading, 10501 tx, 10501 stores a, 10501 a done, 10511 tx; stopped 2 1.1 0 0',
     ],
-    'stops for nothing': [
-      '0 start, 10501 write a, 10511 lose 1, 10511 write b + close, 11511',
-      '10500 lead, 10500 leading, 10501 tx, 10501 stores a, 10501 a done, 10511 tx; stopped 2 1.1 0 0',
-    ],
   },
   'a release': {
-    'refuses writes at once, and ends when it counts': [
-      '0 start, 10501 unread, 10501 release next, 10501 check, 10501 write a, 10511 read, 10521',
-      '10500 lead, 10500 leading, 10501 release, 10501 no machine leads now, 10501 a refused: no machine leads now, 10511 deposed, 10511 released; standby 1 1.0 0 0',
-    ],
     'follows all parts of the batch that is under way': [
       '0 start parts, 10501 refuse, 10501 write a, 10501 release, 10501 release b, 11001 accept, 11300',
       '10500 lead, 10500 leading, 10501 tx, 10601 tx+, 10701 tx+, 10801 tx+, 10901 tx+, 11001 tx+, 11101 tx+, 11101 tx, 11101 stores a, 11101 release, 11101 a done, 11101 deposed, 11101 released, 11101 released; standby 3 1.2 0 0',

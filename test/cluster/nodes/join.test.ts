@@ -51,8 +51,8 @@ class Network {
 function fixture() {
   const network = new Network();
   const played = new Played();
-  const lines: string[] = [];
-  const log = createLog('info', { write: (line: string) => void lines.push(line) });
+  const logged: unknown[] = [];
+  const log = createLog('info', { write: (line: string) => void logged.push(JSON.parse(line)) });
   const node = { id: 'n_9', run: 3, journals: [4, 5], past: [], joinedAtMs: 1 };
   const core = {
     isLeading: true,
@@ -77,7 +77,6 @@ function fixture() {
     joined.catch(() => undefined);
     return joined;
   };
-  const logged = () => lines.map((line): unknown => JSON.parse(line));
   const pass = (ms: number): Promise<void> => played.until(played.nowMs + ms);
   return { network, pass, core, end, join, logged };
 }
@@ -98,7 +97,7 @@ test('a node asks each second until a core leads, with a line in the log each 10
   const joined = join();
   await pass(12_500);
   expect(network.asked.length).toBe(13);
-  expect(logged()).toMatchObject([
+  expect(logged).toMatchObject([
     { level: 'warn', why: 'Cannot reach NATS', msg: 'waiting to join the cluster' },
     { why: 'Cannot reach NATS' },
   ]);
@@ -149,7 +148,7 @@ test('what fails at the leader, or is answered in another version, is asked agai
   core.join = () => Promise.reject(new Error('not now'));
   const joined = join();
   await pass(500);
-  expect(logged()).toMatchObject([
+  expect(logged).toMatchObject([
     { msg: 'a node was not registered, and asks again', node: 'berlin-1' },
     { why: 'no core that leads answers (timeout)' },
   ]);
@@ -167,5 +166,5 @@ test('what fails at the leader, or is answered in another version, is asked agai
   await expect(stopped).rejects.toThrow('stopping');
   const answer = encodeJoinAnswer({ refused: 'none left', mayLapse: false });
   network.answer('qz.join', () => Promise.resolve(answer));
-  expect(logged().at(-1)).toMatchObject({ why: 'the leader answers in another version' });
+  expect(logged.at(-1)).toMatchObject({ why: 'the leader answers in another version' });
 });

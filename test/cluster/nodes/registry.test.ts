@@ -1,6 +1,11 @@
 /** Who is in the cluster: a name and its disk, the numbers it gets, and those that a lost disk had. */
 import { expect, test } from 'vitest';
-import { type JoinRequest, type Joined, Registry } from '../../../src/cluster/nodes/registry.ts';
+import {
+  type Joined,
+  type JoinRequest,
+  type Refusal,
+  Registry,
+} from '../../../src/cluster/nodes/registry.ts';
 import { createIdSource } from '../../../src/model/ids.ts';
 import { journalsMax } from '../../../src/scans/journal/positions.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
@@ -14,46 +19,31 @@ async function fixture() {
   const options = { store, ids, clock, instanceOf: (name: string) => connected.get(name) };
   const nodes = new Registry(options);
   const cluster = await nodes.begin();
-  const ask = async (request: Partial<JoinRequest>) =>
-    await nodes.join({
-      name: 'a',
-      id: '',
-      role: 'all',
-      threads: 2,
-      cluster: '',
-      instance: 'x',
-      starts: [],
-      host: '',
-      ...request,
-    });
+  const ask = (request: Partial<JoinRequest>): Promise<Joined | Refusal> => {
+    const own = { name: 'a', id: '', role: 'all', threads: 2, cluster: '', instance: 'x' } as const;
+    return nodes.join({ ...own, starts: [], host: '', ...request });
+  };
   const join = async (request: Partial<JoinRequest> = {}) => {
     const joined = await ask(request);
     if ('refused' in joined) throw new Error(joined.refused);
     return joined.node;
   };
-  const refusal = async (request: Partial<JoinRequest>) => {
-    const answer: Joined | { refused: string } = await ask(request);
-    return 'refused' in answer ? answer.refused : undefined;
+  /** @returns why it may not join; in brackets where that may lapse */
+  const refusal = async (request: Partial<JoinRequest>): Promise<string | undefined> => {
+    const answer = await ask(request);
+    if (!('refused' in answer)) return undefined;
+    const text = answer.refused.replace('Cannot join the cluster: ', '');
+    return answer.mayLapse ? `(${text})` : text;
   };
-  return { store, nodes, options, connected, cluster, join, refusal, ask };
+  return { store, nodes, options, connected, cluster, join, refusal };
 }
 
-test('the id of the cluster is made once', async () => {
-  const { nodes, cluster } = await fixture();
-  expect(cluster).toMatch(/^cl_[0-9a-z]{20}$/);
-  expect(await nodes.begin()).toBe(cluster);
-  expect(nodes.clusterId).toBe(cluster);
-});
-
 test('an unknown name gets an id, run 1 and a journal for each thread; a core without threads none', async () => {
-  const { nodes, join } = await fixture();
-  expect(await join()).toMatchObject({
-    name: 'a',
-    role: 'all',
-    journals: [1, 2],
-    run: 1,
-    past: [],
-  });
+  const { nodes, join, cluster } = await fixture();
+  expect(cluster).toMatch(/^cl_[0-9a-z]{20}$/);
+  expect([await nodes.begin(), nodes.clusterId]).toEqual([cluster, cluster]);
+  const made = { name: 'a', role: 'all', journals: [1, 2], run: 1, past: [] };
+  expect(await join()).toMatchObject(made);
   expect(await join({ name: 'c', role: 'core', threads: 4 })).toMatchObject({ journals: [] });
   expect(await join({ name: 'e', role: 'edge', threads: 1 })).toMatchObject({ journals: [3] });
   expect(nodes.nodes().map(({ name }) => name)).toEqual(['a', 'c', 'e']);
@@ -98,13 +88,12 @@ test('a new disk under a known name registers again; the journals of the former 
 });
 
 test('an old disk does not take its name back from the new one, nor does one that has left', async () => {
-  const { nodes, join, ask, refusal } = await fixture();
+  const { nodes, join, refusal } = await fixture();
   const old = await join();
   const { id } = await join();
-  expect(await ask({ id: old.id })).toEqual({
-    mayLapse: false,
-    refused: `Cannot join the cluster: its data folder is of ${old.id}, and a is ${id} now; start it in an empty data folder`,
-  });
+  expect(await refusal({ id: old.id })).toBe(
+    `its data folder is of ${old.id}, and a is ${id} now; start it in an empty data folder`,
+  );
   expect(await join({ id })).toMatchObject({ id, run: 2, journals: [3, 4] });
   await nodes.remove('a');
   expect(await refusal({ id })).toContain('its data folder is of');
@@ -113,7 +102,7 @@ test('an old disk does not take its name back from the new one, nor does one tha
 });
 
 test('each start is recorded; a folder that does not know the last one is a copy', async () => {
-  const { nodes, store, join, ask, connected } = await fixture();
+  const { nodes, store, join, refusal, connected } = await fixture();
   const host = 'berlin';
   const { id, start } = await join({ starts: ['n_1'], host });
   expect(start).toEqual({ id: 'n_1', host });
@@ -124,33 +113,25 @@ test('each start is recorded; a folder that does not know the last one is a copy
   await again('n_1', 'n_2');
   await again('n_2');
   expect(store.last('node')).toBe(changes);
-  expect(await ask({ id, starts: ['n_1', 'n_3'], host: 'rome' })).toEqual({
-    mayLapse: false,
-    refused:
-      'Cannot join the cluster: its data folder is a copy: a has started on berlin since; start it in an empty data folder',
-  });
+  expect(await refusal({ id, starts: ['n_1', 'n_3'], host: 'rome' })).toBe(
+    'its data folder is a copy: a has started on berlin since; start it in an empty data folder',
+  );
   expect(nodes.find('a')?.start?.id).toBe('n_2');
   connected.set('a', 'x');
-  expect(await ask({ id, instance: 'y', starts: ['n_2', 'n_4'], host })).toEqual({
-    mayLapse: true,
-    refused:
-      'Cannot join the cluster: a runs on berlin; give each machine a cluster.nodeName and an empty data folder of its own',
-  });
+  expect(await refusal({ id, instance: 'y', starts: ['n_2', 'n_4'], host })).toBe(
+    '(a runs on berlin; give each machine a cluster.nodeName and an empty data folder of its own)',
+  );
   connected.clear();
   // An operator has removed start.json.
   expect(await again('n_5')).toMatchObject({ start: { id: 'n_5' } });
 });
 
 test('a name is not given away while its node is connected', async () => {
-  const { join, refusal, connected, ask } = await fixture();
+  const { join, refusal, connected } = await fixture();
   const { id } = await join();
   connected.set('a', 'x');
   expect(await refusal({ instance: 'y' })).toContain('a runs on');
-  expect(await ask({ id, instance: 'y' })).toEqual({
-    mayLapse: true,
-    refused:
-      'Cannot join the cluster: a runs on another machine; give each machine a cluster.nodeName and an empty data folder of its own',
-  });
+  expect(await refusal({ id, instance: 'y' })).toContain('(a runs on another machine; give each');
   expect(await join({ id, instance: 'x' })).toMatchObject({ run: 1 });
   connected.clear();
   expect(await join({ id, instance: 'y' })).toMatchObject({ run: 1 });
@@ -176,17 +157,13 @@ test('other clusters, other roles and numbers that are used up are refused; noth
 });
 
 test('one name cannot use up the numbers of all', async () => {
-  const { store, join, ask } = await fixture();
-  expect(await ask({ threads: 65 })).toEqual({
-    mayLapse: false,
-    refused: 'Cannot join the cluster: set redirect.threads to 64 or less, it asks for 65',
-  });
+  const { store, join, refusal } = await fixture();
+  expect(await refusal({ threads: 65 })).toBe('set redirect.threads to 64 or less, it asks for 65');
   for (let disk = 0; disk < 15; disk++) await join({ threads: 64 });
   const { id, journals } = await join({ threads: 63 });
-  expect(await ask({ threads: 2 })).toEqual({
-    mayLapse: false,
-    refused: 'Cannot join the cluster: a has had its 1024 journals; start it under another name',
-  });
+  expect(await refusal({ threads: 2 })).toBe(
+    'a has had its 1024 journals; start it under another name',
+  );
   expect(await join({ id, threads: 63 })).toMatchObject({ journals });
   expect(store.last('journal')).toBe(1_023);
   expect(await join({ name: 'b' })).toMatchObject({ run: 1 });

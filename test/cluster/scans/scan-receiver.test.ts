@@ -168,17 +168,9 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
     ],
   },
   'how far the log was read': {
-    'is saved once a second, only when everything before it is on the disk': [
-      '0 syncs 300 + piece 0 0 10, 1000 piece 0 10 20, 2600, 12600',
-      '0 0: 0-10, 1000 0: 10-20, 1300 saves 1 0:10, 2600 saves 2 0:20; 2 2 0 2',
-    ],
     'is not saved while the disk or the store refuses, which is a fault': [
       '0 piece 0 0 10 + fails sync, 2500 fault + piece 0 10 20, 2600 fault + works sync + fails save, 3600 fault + works save, 4600',
       '0 0: 0-10, 2500 cannot sync, 2500 0: 10-20, 2600 cannot sync, 3600 cannot save, 4000 saves 2 0:20; 2 2 0 4',
-    ],
-    'is where the next receiver begins': [
-      '0 piece 0 0 10, 1500 piece 0 10 20, 1600 stop + tail 0 10 + restart, 1700',
-      '0 0: 0-10, 1000 saves 1 0:10, 1500 0: 10-20, 1600 0: 10-20; 2 1 0 1',
     ],
     'is saved with how far each journal was on the disk, also one that is not there now': [
       '0 syncs 300 + piece 0 0 10 + piece 1 0 5, 1100 piece 0 10 30, 1400 stop + empty + tail 0 10 + restart, 2900',
@@ -192,10 +184,6 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
     ],
   },
   'a log': {
-    'that lost its end is read from there: positions say what is new': [
-      '0 piece 0 0 10 + piece 0 10 20 + piece 0 20 30, 1500 stop + lose 1 + restart, 3000 piece 0 10 30 + piece 0 30 40, 4500',
-      '0 0: 0-10, 0 0: 10-20, 0 0: 20-30, 1000 saves 3 0:30, 2500 saves 1 0:30, 3000 0: 30-40, 3500 saves 3 0:40; 3 3 0 3',
-    ],
     'that lost all and has grown since then is read from its beginning': [
       '0 piece 0 0 10 + piece 0 10 20 + piece 0 20 30, 1500 stop + lose 0 + piece 0 30 40 + restart, 3000',
       '0 0: 0-10, 0 0: 10-20, 0 0: 20-30, 1000 saves 3 0:30, 1500 0: 30-40, 2500 saves 1 0:40; 1 1 0 2',
@@ -209,15 +197,6 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
     'during a sync': [
       '0 syncs 300 + piece 0 0 10, 1100 stop + piece 0 10 20, 11100',
       '0 0: 0-10; 1 0 0 1',
-    ],
-    'before the log answers': ['0 piece 0 0 10 + stop, 10000', '; 0 0 0 0'],
-    'before the next save': [
-      '0 piece 0 0 10, 100 stop + piece 0 10 20, 10000',
-      '0 0: 0-10; 1 0 0 0',
-    ],
-    'while the disk refuses': [
-      '0 fails write + piece 0 0 10, 500 stop + works write + piece 0 10 20, 10000',
-      '; 0 0 0 0 cannot write',
     ],
   },
 };

@@ -116,14 +116,6 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
       '0 log refuses + write 100, 15 write 100, 20 write 70000, 60',
       '10 sends 0-100, 60 sends 0-70200; 0 70200 2 away',
     ],
-    'is not sent earlier for what is written: much': [
-      '0 log refuses + write 70000, 5 write 70000, 10 write 70000, 50',
-      '0 sends 0-70000, 50 sends 0-210000; 0 210000 2 away',
-    ],
-    'is one that cannot be read': [
-      '0 unreadable + write 100000, 160 state + readable, 360',
-      '160 at 0, 100000 wait: EIO, 350 sends 0-100000; 100000 0 4',
-    ],
     'is one that is not there yet; a hole is named': [
       '0 first 500 + tail 100 + write 0, 160 state + tail 600, 360',
       '160 at 0, 100 wait: nothing can be read behind 0, 360 sends 500-600 after 0; 600 0 4',
@@ -138,21 +130,8 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
       '0 write 70000, 1 log holds + write 70000, 2 rewind 70000 + rewind 10000 + rewind 20000, 52 state + take, 62 rewind 0 + refuse, 112',
       '0 sends 0-70000, 1 sends 70000-140000, 52 at 10000, 130000 wait, 52 sends 10000-140000, 112 sends 0-140000; 0 140000 4',
     ],
-    'gets a hole where it was pruned': [
-      '0 write 70000, 1 first 60000 + rewind 5000, 11',
-      '0 sends 0-70000, 11 sends 60000-70000 after 5000; 70000 0 2',
-    ],
-    'gets it while pieces are refused, at the next try': [
-      '0 begin 100 + log refuses + write 70000, 1 log takes + rewind 40, 49, 50',
-      '0 sends 100-70000, 50 sends 40-70000; 70000 0 2',
-    ],
   },
   'what is acknowledged and does not arrive': {
-    'is sent again 5 s after a core was seen behind it, then after twice as long, until a core moves':
-      [
-        '0 marks 0 20, 20000 write 70000 + marks 0 17, 37000 marks 10 6, 43000',
-        '20000 sends 0-70000, 26000 sends 0-70000, 42000 sends 10-70000; 70000 0 3',
-      ],
     'is sent again every 10 minutes at most': [
       '0 write 70000 + marks 0 4000, 4000000',
       '0 sends 0-70000, 6000 sends 0-70000, 17000 sends 0-70000, 38000 sends 0-70000, 79000 sends 0-70000, 160000 sends 0-70000, 321000 sends 0-70000, 642000 sends 0-70000, 1243000 sends 0-70000, 1844000 sends 0-70000, 2445000 sends 0-70000, 3046000 sends 0-70000, 3647000 sends 0-70000; 70000 0 13',

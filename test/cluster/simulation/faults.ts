@@ -19,7 +19,26 @@ interface FaultInjectorOptions {
   readonly crowd: (machine: Machine) => void;
 }
 
-type Lasting = (line: string, begin: () => unknown, end: () => void) => () => void;
+/** A fault that ends after a while; one that `begin` finds impossible does not happen. */
+type Lasting = readonly [line: string, begin: () => unknown, end: () => unknown];
+type Fault = Lasting | (() => unknown);
+
+export function drawFaults(random: Random): LogFaults {
+  const pick = random.pick.bind(random);
+  return {
+    lostAnswer: pick([0, 0.02, 0.2]),
+    lostAppend: pick([0, 0.02, 0.2]),
+    late: pick([0, 0.02, 0.1]),
+    duplicate: pick([0, 0.05, 0.3]),
+    lateMs: pick([50, 2_000, 8_000]),
+    end: pick([0, 0.01, 0.05]),
+    stall: pick([0, 0.01, 0.1]),
+    // The last is a reading that is dead without a word.
+    stallMs: pick([100, 3_000, 200_000]),
+    latencyMs: pick([1, 5, 100]),
+    entriesMax: pick([1, 3, Infinity]),
+  };
+}
 
 export class FaultInjector {
   readonly #options: FaultInjectorOptions;
@@ -43,23 +62,6 @@ export class FaultInjector {
     this.#mayLose = this.#random.chance(0.15);
   }
 
-  drawFaults(): LogFaults {
-    const pick = this.#random.pick.bind(this.#random);
-    return {
-      lostAnswer: pick([0, 0.02, 0.2]),
-      lostAppend: pick([0, 0.02, 0.2]),
-      late: pick([0, 0.02, 0.1]),
-      duplicate: pick([0, 0.05, 0.3]),
-      lateMs: pick([50, 2_000, 8_000]),
-      end: pick([0, 0.01, 0.05]),
-      stall: pick([0, 0.01, 0.1]),
-      // The last is a reading that is dead without a word.
-      stallMs: pick([100, 3_000, 200_000]),
-      latencyMs: pick([1, 5, 100]),
-      entriesMax: pick([1, 3, Infinity]),
-    };
-  }
-
   #drawCut(): Cut {
     const random = this.#random;
     return {
@@ -74,18 +76,15 @@ export class FaultInjector {
     const { isLong, note, time } = this.#options;
     const machine = random.pick(this.#machines);
     const ms = random.pick(isLong ? [4_000, 14_000] : [100, 1_000, 4_000]) * random.next();
-    /** @returns a fault that ends after this time; one that `begin` finds impossible does not */
-    const lasting =
-      (line: string, begin: () => unknown, end: () => void): (() => void) =>
-      () => {
-        if (begin() === false) return;
-        note(`${machine.name} ${line} for ${ms.toFixed(0)} ms`);
-        time.later(ms, end);
-      };
-    random.pick([...this.#ofOne(machine, lasting), ...this.#ofAll(machine, lasting)])();
+    const fault = random.pick([...this.#ofOne(machine), ...this.#ofAll(machine)]);
+    if (typeof fault === 'function') return void fault();
+    const [line, begin, end] = fault;
+    if (begin() === false) return;
+    note(`${machine.name} ${line} for ${ms.toFixed(0)} ms`);
+    time.later(ms, () => void end());
   }
 
-  #ofOne(machine: Machine, lasting: Lasting): Array<() => void> {
+  #ofOne(machine: Machine): Fault[] {
     const random = this.#random;
     const { store } = machine;
     const start = (): void => machine.start();
@@ -93,61 +92,34 @@ export class FaultInjector {
       this.hasLostPower = true;
       machine.cutPower(random.between(0, 4));
     };
+    const slow = (): number => (machine.diskMs = random.pick([300, 3_000, 6_000]));
     // Of the process that runs now.
     const { log } = machine;
     return [
-      lasting('is killed', () => machine.kill(), start),
-      lasting('loses power', cutPower, start),
-      lasting(
-        'is paused',
-        () => machine.pause(),
-        () => machine.resume(),
-      ),
-      lasting(
-        'is cut off',
-        () => log?.leave(),
-        () => log?.comeBack(),
-      ),
-      lasting(
-        'is half cut off',
-        () => void (machine.cut = this.#drawCut()),
-        () => (machine.cut = noCut),
-      ),
-      lasting(
-        'has a full disk',
-        () => void (store.isFull = true),
-        () => (store.isFull = false),
-      ),
-      lasting(
-        'has a slow disk',
-        () => (machine.diskMs = random.pick([300, 3_000, 6_000])),
-        () => (machine.diskMs = diskMs),
-      ),
-      () => (machine.faults = this.drawFaults()),
+      ['is killed', () => machine.kill(), start],
+      ['loses power', cutPower, start],
+      ['is paused', () => machine.pause(), () => machine.resume()],
+      ['is cut off', () => log?.leave(), () => log?.comeBack()],
+      ['is half cut off', () => (machine.cut = this.#drawCut()), () => (machine.cut = noCut)],
+      ['has a full disk', () => void (store.isFull = true), () => (store.isFull = false)],
+      ['has a slow disk', slow, () => (machine.diskMs = diskMs)],
+      () => (machine.faults = drawFaults(random)),
       () => this.#release(machine),
       () => store.flush(),
-      lasting('burns, and is replaced', () => this.#burn(machine), start),
+      ['burns, and is replaced', () => this.#burn(machine), start],
     ];
   }
 
-  #ofAll(machine: Machine, lasting: Lasting): Array<() => void> {
+  #ofAll(machine: Machine): Fault[] {
     const logs = this.#machines.map(({ log }) => log);
+    const leave = (): void => logs.forEach((log) => log?.leave());
+    const comeBack = (): void => logs.forEach((log) => log?.comeBack());
     const fill = (isFull: boolean): void =>
       this.#machines.forEach(({ store }) => (store.isFull = isFull));
     return [
-      lasting(
-        'and all others are cut off',
-        () => logs.forEach((log) => log?.leave()),
-        () => logs.forEach((log) => log?.comeBack()),
-      ),
-      lasting(
-        'and all others have full disks',
-        () => fill(true),
-        () => fill(false),
-      ),
-      () => {
-        if (this.#random.chance(0.05)) this.#options.crowd(machine);
-      },
+      ['and all others are cut off', leave, comeBack],
+      ['and all others have full disks', () => fill(true), () => fill(false)],
+      () => this.#random.chance(0.05) && this.#options.crowd(machine),
       () => this.#loseEntries(),
     ];
   }

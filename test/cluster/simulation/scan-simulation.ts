@@ -9,6 +9,7 @@ import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-u
 import { Random } from '../../crash/random.ts';
 import { type LogFaults, MemoryLog, MemoryStream, noFaults } from '../log/memory-log.ts';
 import { type Later, VirtualTime } from '../virtual-time.ts';
+import { drawFaults } from './faults.ts';
 
 const pieceScansMax = 16;
 const faultyMs = 6_000;
@@ -99,7 +100,7 @@ class ScanSimulation {
 
   constructor(seed: number) {
     this.#random = new Random(seed);
-    this.#logFaults = this.#drawFaults();
+    this.#logFaults = drawFaults(this.#random);
   }
 
   async run(): Promise<void> {
@@ -114,23 +115,6 @@ class ScanSimulation {
     this.#heal();
     await this.#time.run(endMs + healMsMax, () => this.#isWhole());
     this.#check();
-  }
-
-  #drawFaults(): LogFaults {
-    const pick = <T>(choices: readonly T[]): T => this.#random.pick(choices);
-    return {
-      ...noFaults,
-      lostAnswer: pick([0, 0.05, 0.3]),
-      lostAppend: pick([0, 0.05, 0.3]),
-      late: pick([0, 0.05, 0.2]),
-      duplicate: pick([0, 0.1, 0.3]),
-      lateMs: pick([50, 2_000, 8_000]),
-      end: pick([0, 0.02, 0.1]),
-      stall: pick([0, 0.05]),
-      stallMs: pick([100, 100_000]),
-      latencyMs: pick([1, 20]),
-      entriesMax: pick([1, Infinity]),
-    };
   }
 
   #openLog(): { log: MemoryLog; later: Later; kill: () => void } {
@@ -285,50 +269,35 @@ class ScanSimulation {
     const edge = random.pick(this.#edges);
     const core = random.pick(this.#cores);
     const ms = random.pick([50, 500, 3_000]) * random.next();
-    /** Ends after this time. */
-    const lasting = (begin: () => void, end: () => void) => (): void => {
-      begin();
-      this.#time.later(ms, end);
+    const endEdge = (how: () => void): void => {
+      edge.kill();
+      edge.uplink = undefined;
+      how();
     };
-    const edgeEnds = (how: () => void): (() => void) =>
-      lasting(
-        () => {
-          edge.kill();
-          edge.uplink = undefined;
-          how();
-        },
-        () => this.#startEdge(edge),
-      );
-    const coreEnds = (how: () => void): (() => void) =>
-      lasting(
-        () => {
-          core.kill();
-          core.receiver = undefined;
-          how();
-        },
-        () => this.#startCore(core),
-      );
-    const actions: Array<() => void> = [
-      edgeEnds(() => undefined),
-      edgeEnds(() => this.#losePower(edge)),
-      edgeEnds(() => this.#damage(edge)),
-      coreEnds(() => undefined),
-      coreEnds(() => core.losePower(() => random.chance(0.5))),
-      () => {
-        const { log } = random.chance(0.5) ? edge : core;
-        lasting(
-          () => log?.leave(),
-          () => log?.comeBack(),
-        )();
-      },
-      lasting(
-        () => (core.isFull = true),
-        () => (core.isFull = false),
-      ),
-      () => this.#stream.loseAbove(Math.max(0, this.#stream.last - random.between(0, 5))),
-      () => this.#stream.prune(Math.min(...this.#cores.map(({ saved }) => saved.seq))),
+    const endCore = (how: () => void): void => {
+      core.kill();
+      core.receiver = undefined;
+      how();
+    };
+    const startEdge = (): void => this.#startEdge(edge);
+    const startCore = (): void => this.#startCore(core);
+    const survives = (): boolean => random.chance(0.5);
+    const { log } = survives() ? edge : core;
+    /** What ends after that time has an end. */
+    const faults: Array<readonly [begin: () => unknown, end?: () => unknown]> = [
+      [() => endEdge(() => undefined), startEdge],
+      [() => endEdge(() => this.#losePower(edge)), startEdge],
+      [() => endEdge(() => this.#damage(edge)), startEdge],
+      [() => endCore(() => undefined), startCore],
+      [() => endCore(() => core.losePower(survives)), startCore],
+      [() => log?.leave(), () => log?.comeBack()],
+      [() => (core.isFull = true), () => (core.isFull = false)],
+      [() => this.#stream.loseAbove(Math.max(0, this.#stream.last - random.between(0, 5)))],
+      [() => this.#stream.prune(Math.min(...this.#cores.map(({ saved }) => saved.seq)))],
     ];
-    random.pick(actions)();
+    const [begin, end] = random.pick(faults);
+    begin();
+    if (end !== undefined) this.#time.later(ms, () => void end());
   }
 
   /** What was not flushed is gone, and its positions are given out again. */

@@ -12,7 +12,7 @@ import { Failure } from '../../../src/model/failure.ts';
 import { Random } from '../../crash/random.ts';
 import { MemoryStream } from '../log/memory-log.ts';
 import { VirtualTime } from '../virtual-time.ts';
-import { FaultInjector, SimulatedPruning } from './faults.ts';
+import { drawFaults, FaultInjector, SimulatedPruning } from './faults.ts';
 import { Machine } from './machine.ts';
 
 const faultyMs = [2_000, 4_000, 8_000];
@@ -85,7 +85,7 @@ class Simulation {
       void new SimulatedPruning(time, random.fork(), this.#machines);
     }
     for (const machine of this.#machines) {
-      machine.faults = injector.drawFaults();
+      machine.faults = drawFaults(random);
       machine.start();
     }
     const endMs = time.nowMs + (this.#isLong ? longMs : random.pick(faultyMs));
