@@ -19,6 +19,8 @@ import { systemClock } from '../../../src/system-clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { openTestApp, type TestApp } from '../../support/test-app.ts';
 
+type Draft = Parameters<Codes['create']>[1];
+
 const edgeToken = 'edge-1.token';
 const notFound: Reply = { status: 404, headers: {} };
 
@@ -59,8 +61,16 @@ export class FeedServer {
     return server;
   }
 
-  get codes(): Codes {
-    return this.app.codes;
+  /** A code of `https://example.com/`. */
+  create(slug: string, more: Partial<Draft> = {}): ReturnType<Codes['create']> {
+    return this.app.codes.create(this.app.actor, { target: 'https://example.com/', slug, ...more });
+  }
+
+  change(
+    { id }: { readonly id: string },
+    change: Parameters<Codes['change']>[2],
+  ): ReturnType<Codes['change']> {
+    return this.app.codes.change(this.app.actor, id, change);
   }
 
   get url(): string {

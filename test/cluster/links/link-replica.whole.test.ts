@@ -13,9 +13,9 @@ const fixture = (name: string): string =>
 
 test('an edge that was away gets what has changed since, and no more', async () => {
   const core = await FeedServer.open();
-  const { codes, app } = core;
+  const { app } = core;
   const folder = temporaryFolder();
-  const code = await codes.create(app.actor, { target, slug: 'away' });
+  const code = await core.create('away');
   const before = await openReplica(folder, () => [core.url]);
   const applied: number[] = [];
   before.replica.applied.listen(() => applied.push(before.replica.number));
@@ -23,8 +23,8 @@ test('an edge that was away gets what has changed since, and no more', async () 
   await expect.poll(() => applied, soon).toEqual([0, 1]);
   await before.close();
   const number = app.store.last('link');
-  await codes.change(app.actor, code.id, { target: other });
-  await codes.create(app.actor, { target, slug: 'new' });
+  await core.change(code, { target: other });
+  await core.create('new');
 
   const after = await openReplica(folder, () => [core.url]);
   expect(after.replica.hasLinks).toBe(true);
@@ -33,53 +33,30 @@ test('an edge that was away gets what has changed since, and no more', async () 
   expect(core.asked.slice(0, 2)).toEqual(['all', String(number)]);
   expect(core.asked.slice(2)).not.toContain('all');
   vi.spyOn(after.writer, 'put').mockImplementationOnce(() => expect.fail());
-  await codes.change(app.actor, code.id, { target });
+  await core.change(code, { target });
   await expect.poll(() => after.see('away'), soon).toBe(target);
 });
 
-test('without a core an edge has what it had; a connection that is cut is made again', async () => {
-  const core = await FeedServer.open();
-  const { codes, app } = core;
-  const folder = temporaryFolder();
-  const code = await codes.create(app.actor, { target, slug: 'kept' });
-  const first = await openReplica(folder, () => [core.url]);
-  await expect.poll(() => first.see('kept'), soon).toBe(target);
-  core.cut();
-  await expect.poll(() => first.replica.fault, soon).toBeDefined();
-  await codes.change(app.actor, code.id, { target: other });
-  expect(first.see('kept')).toBe(target);
-  await first.close();
-
-  const edge = await openReplica(folder, () => ['http://127.0.0.1:9', core.url]);
-  expect(edge.see('kept')).toBe(target);
-  expect(edge.replica.isFresh).toBe(false);
-  await core.listen();
-  await expect.poll(() => edge.see('kept'), soon).toBe(other);
-  await expect.poll(() => edge.replica.fault, soon).toBeUndefined();
-});
-
-test('numbers that were lost, or another cluster: all links are brought, and what is no more ends', async () => {
+test.each([
+  ['that were lost', ['found', 'shared']],
+  ['that were given to other changes', ['found', 'shared', 'more-1', 'more-2', 'more-3']],
+])('numbers %s: all links are brought, and what is no more ends', async (_, slugs) => {
   const older = await FeedServer.open();
+  const shared = await older.create('shared');
+  for (const slug of ['lost-1', 'lost-2']) await older.create(slug);
   const folder = temporaryFolder();
-  for (const slug of ['shared', 'lost-1', 'lost-2']) {
-    await older.codes.create(older.app.actor, { target, slug });
-  }
+  const before = await openReplica(folder, () => [older.url]);
+  await older.change(shared, { target: `${target}changed` });
+  await expect.poll(() => before.see('shared'), soon).toBe(`${target}changed`);
+  await before.close();
+  // As it was before, and gone on since then.
   const newer = await FeedServer.open();
-  // Under the number that is a lost one's there.
-  await newer.codes.create(newer.app.actor, { target: other, slug: 'found' });
-  await newer.codes.create(newer.app.actor, { target: other, slug: 'shared' });
-  let core = older;
-  const edge = await openReplica(folder, () => [core.url]);
-  await expect.poll(() => edge.see('lost-2'), soon).toBe(target);
-  core = newer;
-  older.close();
-  await expect.poll(() => edge.see('found'), soon).toBe(other);
-  expect(edge.see('shared')).toBe(other);
-  await expect
-    .poll(() => [edge.see('lost-1'), edge.see('lost-2')], soon)
-    .toEqual(['deleted', 'deleted']);
-  expect(newer.asked[0]).toBe('3');
-  await expect.poll(() => edge.replica.number, soon).toBe(newer.app.store.last('link'));
+  for (const slug of slugs) await newer.create(slug, { target: other });
+  const edge = await openReplica(folder, () => [newer.url]);
+  await expect.poll(() => slugs.map(edge.see), soon).toEqual(slugs.map(() => other));
+  await expect.poll(() => ['lost-1', 'lost-2'].map(edge.see), soon).toEqual(['deleted', 'deleted']);
+  expect(newer.asked[0]).toBe('4');
+  await expect.poll(() => edge.replica.number, soon).toBe(slugs.length);
 });
 
 test('what workspaces say on their pages comes too, each change once; another cluster has its own', async () => {
@@ -114,14 +91,14 @@ test('what workspaces say on their pages comes too, each change once; another cl
 
 test('an edge that has missed more changes than are kept gets all links, and keeps those it has meanwhile', async () => {
   const core = await FeedServer.open();
-  const { codes, app } = core;
+  const { app } = core;
   const folder = temporaryFolder();
-  const code = await codes.create(app.actor, { target, slug: 'missed' });
+  const code = await core.create('missed');
   const before = await openReplica(folder, () => [core.url]);
   await expect.poll(() => before.see('missed'), soon).toBe(target);
   await before.close();
-  await codes.change(app.actor, code.id, { target: other });
-  await codes.create(app.actor, { target, slug: 'unnumbered' });
+  await core.change(code, { target: other });
+  await core.create('unnumbered');
   const { environment, bulk } = app.store;
   await environment.transaction(() => bulk.linkChanges.remove(app.store.last('link') - 1));
   const after = await openReplica(folder, () => [core.url]);
@@ -132,32 +109,10 @@ test('an edge that has missed more changes than are kept gets all links, and kee
   expect(core.asked.slice(0, 2)).toEqual(['all', '1']);
 });
 
-test('numbers that were given to other changes after data was put back: all links are brought', async () => {
-  const older = await FeedServer.open();
-  const folder = temporaryFolder();
-  const before = await openReplica(folder, () => [older.url]);
-  await expect.poll(() => before.replica.isFresh, soon).toBe(true);
-  const kept = await older.codes.create(older.app.actor, { target, slug: 'kept' });
-  await older.codes.create(older.app.actor, { target, slug: 'lost' });
-  await older.codes.change(older.app.actor, kept.id, { target: other });
-  await expect.poll(() => before.see('kept'), soon).toBe(other);
-  await before.close();
-  // The same cluster, as it was before the last two, and gone on: its numbers reach beyond those of the edge.
-  const newer = await FeedServer.open();
-  await newer.codes.create(newer.app.actor, { target, slug: 'kept' });
-  for (const slug of ['found-1', 'found-2', 'found-3']) {
-    await newer.codes.create(newer.app.actor, { target, slug });
-  }
-  const after = await openReplica(folder, () => [newer.url]);
-  await expect.poll(() => after.see('found-3'), soon).toBe(target);
-  expect([after.see('kept'), after.see('lost')]).toEqual([target, 'deleted']);
-  expect(newer.asked[0]).toBe('3');
-});
-
 test('links are followed by TLS, from a core whose certificate is trusted', async () => {
   const files = { tlsCertFile: fixture('trusted.pem'), tlsKeyFile: fixture('key.pem') };
   const core = await FeedServer.open(undefined, files);
-  await core.codes.create(core.app.actor, { target, slug: 'secret' });
+  await core.create('secret');
   const url = core.url.replace('http://127.0.0.1', 'https://localhost');
   const edge = await openReplica(temporaryFolder(), () => [url]);
   await expect.poll(() => edge.replica.fault, soon).toMatch(/certificate/);
@@ -181,7 +136,7 @@ test('an edge leaves a core that does not follow the log for one that does, lead
 test('a core that is behind does not take an edge back, and a wrong token gets nothing', async () => {
   const core = await FeedServer.open();
   const folder = temporaryFolder();
-  await core.codes.create(core.app.actor, { target, slug: 'ahead' });
+  await core.create('ahead');
   const edge = await openReplica(folder, () => [core.url]);
   await expect.poll(() => edge.see('ahead'), soon).toBe(target);
   await edge.close();
@@ -199,9 +154,9 @@ test('a core that is behind does not take an edge back, and a wrong token gets n
 
 test('a limit holds over all machines, as far as scans are counted', async () => {
   const core = await FeedServer.open();
-  const { codes, app, totals } = core;
+  const { totals } = core;
   const folder = temporaryFolder();
-  const code = await codes.create(app.actor, { target, slug: 'limited', scanLimit: 10 });
+  const code = await core.create('limited', { scanLimit: 10 });
   totals.set(code.no, 4);
   const edge = await openReplica(folder, () => [core.url]);
   await expect.poll(() => edge.see('limited'), soon).toBe(target);
@@ -216,26 +171,25 @@ test('a limit holds over all machines, as far as scans are counted', async () =>
   expect(again.see('limited')).toBe('over its limit');
   await again.close();
   const raised = await openReplica(folder, () => [core.url]);
-  await codes.change(app.actor, code.id, { scanLimit: 12 });
+  await core.change(code, { scanLimit: 12 });
   await expect.poll(() => raised.writer.scansLeft('LIMITED'), soon).toBe(2);
 });
 
 test('an edge gets many blocks whole with what changes meanwhile, also if it is cut off between them', async () => {
   const core = await FeedServer.open();
-  const { codes, app } = core;
   const made = [];
   for (let batch = 0; batch < 40; batch++) {
     const drafts = Array.from({ length: 50 }, (_, at) => ({
       target: `${target}${'x'.repeat(1_500)}/${batch}/${at}`,
       slug: `slug-${batch}-${at}`,
     }));
-    made.push(...(await Promise.all(drafts.map((draft) => codes.create(app.actor, draft)))));
+    made.push(...(await Promise.all(drafts.map((draft) => core.create(draft.slug, draft)))));
   }
   const edge = await openReplica(temporaryFolder(), () => [core.url]);
   const first = made[0]!;
   await expect.poll(() => core.asked, soon).toContain('more');
   core.cut();
-  await codes.change(app.actor, first.id, { target: other });
+  await core.change(first, { target: other });
   await core.listen();
   await expect.poll(() => edge.see('slug-0-0'), soon).toBe(other);
   for (const { shortCode = '' } of made.slice(1)) {

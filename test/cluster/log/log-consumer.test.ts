@@ -8,8 +8,7 @@ import { Played, type Steps } from '../virtual-time.ts';
  * The trace has each reading (`from 1`), each end of one (`ends`), each entry (`+3` new, `=3` brought before by an earlier
  * reading), and each question for the bounds that is not answered at once (`asks`).
  */
-class Fixture {
-  readonly #played = new Played();
+class Fixture extends Played {
   #bounds: LogBounds = { first: 1, last: 0 };
   #answer = 'yes';
   #asks = 0;
@@ -19,31 +18,31 @@ class Fixture {
   readonly consumer: LogConsumer;
 
   constructor() {
+    super();
     const unused = (): Promise<never> => Promise.reject(new Error('not asked for'));
-    const note = (what: string): void => this.#played.note(what);
     const log: OrderedLog = {
       append: unused,
       prune: unused,
       bounds: () => this.#ask(),
       follow: (from, reader) => {
-        note(`from ${from}`);
+        this.note(`from ${from}`);
         this.#reader = reader;
-        return { stop: () => note('ends') };
+        return { stop: () => this.note('ends') };
       },
     };
     this.consumer = new LogConsumer({
       log,
-      timers: this.#played.timers,
+      timers: this.timers,
       from: (bounds) => this.#from(bounds),
       entry: (seq, _, isNew) => {
-        note(`${isNew ? '+' : '='}${seq}`);
+        this.note(`${isNew ? '+' : '='}${seq}`);
       },
     });
   }
 
   #ask(): Promise<LogBounds> {
     this.#asks++;
-    if (this.#answer !== 'yes') this.#played.note('asks');
+    if (this.#answer !== 'yes') this.note('asks');
     const { promise, resolve, reject } = Promise.withResolvers<LogBounds>();
     const answer = (isAnswered: boolean): void =>
       isAnswered ? resolve(this.#bounds) : reject(new Error('no answer'));
@@ -57,7 +56,7 @@ class Fixture {
       (isAtEnd) => `at end: ${isAtEnd}`,
       () => 'at end: no answer',
     );
-    this.#played.note(atEnd);
+    this.note(atEnd);
   }
 
   readonly #steps: Steps = {
@@ -85,10 +84,10 @@ class Fixture {
   };
 
   /** @returns the trace; how often it began again, how far it is behind, how many timers and questions there were */
-  async play(script: string): Promise<string> {
-    const trace = await this.#played.play(script, this.#steps);
+  async run(script: string): Promise<string> {
+    const trace = await this.play(script, this.#steps);
     const { restarts, behind } = this.consumer.progress;
-    return `${trace}; ${restarts} ${behind} ${this.#played.timerCount} ${this.#asks}`;
+    return `${trace}; ${restarts} ${behind} ${this.timerCount} ${this.#asks}`;
   }
 }
 
@@ -157,6 +156,6 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
 
 describe.each(Object.entries(scripts))('%s', (_, cases) => {
   it.each(Object.entries(cases))('%s', async (_name, [script, trace]) => {
-    expect(await new Fixture().play(script)).toBe(trace);
+    expect(await new Fixture().run(script)).toBe(trace);
   });
 });

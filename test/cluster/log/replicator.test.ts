@@ -1,142 +1,107 @@
 /** One machine's side of a replicated store, in virtual time: the lease is 10 s, a beat follows every 4 s. */
 import { describe, expect, it } from 'vitest';
 import { emptyPosition, type LogPosition } from '../../../src/cluster/log/applier.ts';
-import type { ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
-import {
-  chainBytes,
-  encodeEntry,
-  encodeWrites,
-  readEntry,
-} from '../../../src/cluster/log/entry.ts';
-import type { LogReader, Reading } from '../../../src/cluster/log/ordered-log.ts';
+import { chainBytes, encodeWrites, readEntry } from '../../../src/cluster/log/entry.ts';
+import type { OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
 import { LogReplicator } from '../../../src/cluster/log/replicator.ts';
 import { messageOf } from '../../../src/model/failure.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import type { StoredWrite } from '../../../src/store/replicated-transactions.ts';
-import { MemoryLog, MemoryStream, noFaults } from './memory-log.ts';
-import { leadOf, LogWriter } from './log-writer.ts';
 import { Played, type Steps } from '../virtual-time.ts';
-
-/** What runs waits while there is a list. */
-class Gate {
-  #held: Array<() => void> | undefined;
-
-  readonly pass = (run: () => void): void => {
-    if (this.#held === undefined) run();
-    else this.#held.push(run);
-  };
-
-  hold(): void {
-    this.#held ??= [];
-  }
-
-  open(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const run of held) run();
-  }
-}
-
-class TestStore implements ReplicatedStore {
-  readonly gate = new Gate();
-  readonly #note: (what: string) => void;
-  stored: LogPosition = emptyPosition;
-  error: Error | undefined;
-
-  constructor(note: (what: string) => void) {
-    this.#note = note;
-  }
-
-  position(): LogPosition {
-    return this.stored;
-  }
-
-  apply(writes: readonly StoredWrite[], position: LogPosition): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.gate.pass(() => {
-        if (this.error !== undefined) {
-          reject(this.error);
-          return;
-        }
-        this.stored = position;
-        if (writes.length > 0) this.#note(`stores ${writes.map(([, key]) => String(key)).join()}`);
-        resolve();
-      });
-    });
-  }
-}
-
-/** Notes what it appends: `tx+` is the same entry again. */
-class NotingLog extends MemoryLog {
-  readonly gate = new Gate();
-  sent: Uint8Array | undefined;
-  note: (what: string) => void = () => undefined;
-
-  override append(body: Uint8Array): Promise<number> {
-    this.note(`${readEntry(body)?.content?.kind}${this.sent === body ? '+' : ''}`);
-    this.sent = body;
-    return super.append(body);
-  }
-
-  override follow(from: number, reader: LogReader): Reading {
-    let isStopped = false;
-    const reading = super.follow(from, {
-      entry: (seq, body, atMs) =>
-        this.gate.pass(() => (isStopped ? undefined : reader.entry(seq, body, atMs))),
-      ended: (error) => reader.ended(error),
-    });
-    return {
-      stop: () => {
-        isStopped = true;
-        reading.stop();
-      },
-    };
-  }
-}
+import { leadOf, LogWriter } from './log-writer.ts';
+import { MemoryLog, MemoryStream, noFaults } from './memory-log.ts';
 
 const writesOf = (key: string): StoredWrite[] => [['numbers', key, Buffer.from('1')]];
+const bytesOf = (key: string): Uint8Array => encodeWrites(writesOf(key))[0]!;
 const large = encodeWrites([['numbers', 'large', Buffer.alloc(8 * 1_048_576)]], Infinity)[0]!;
 
-/** The trace has what the machine appends and stores, its events, and how each write and release ends. */
-class Machine {
-  readonly #played = new Played();
-  readonly #note = (what: string): void => this.#played.note(what);
+/**
+ * The trace has what the machine appends and stores, its events, and how each write and release ends; `tx+` is the same entry
+ * again.
+ */
+class Machine extends Played {
   readonly #stream = new MemoryStream();
-  #store = new TestStore(this.#note);
+  #log!: MemoryLog;
+  #sent: Uint8Array | undefined;
+  #stored: LogPosition = emptyPosition;
+  #diskError: Error | undefined;
+  /** What waits to be read, and to be stored, while a script holds it. */
+  readonly #held = new Map<'reading' | 'storing', Array<() => void>>();
   /** Another machine, which has applied what is in the log. */
   #other = new LogWriter();
   #mayLead = true;
-  #log!: NotingLog;
   #replicator!: LogReplicator;
 
   #start(option = ''): void {
-    const { timers, time } = this.#played;
-    this.#log = new NotingLog(this.#stream, time.later);
-    this.#log.note = this.#note;
     const owner = option === 'again' ? 'again' : 'self';
     this.#replicator = new LogReplicator({
-      log: this.#log,
-      store: this.#store,
+      log: this.#openLog(),
+      store: {
+        position: () => this.#stored,
+        apply: (writes, position) =>
+          new Promise((resolve, reject) => {
+            this.#pass('storing', () => {
+              if (this.#diskError !== undefined) return reject(this.#diskError);
+              this.#stored = position;
+              if (writes.length > 0) this.note(`stores ${writes.map(([, key]) => key).join()}`);
+              resolve();
+            });
+          }),
+      },
       self: { owner, url: `http://${owner}`, version: '1' },
-      timers,
+      timers: this.timers,
       random: () => 0,
       leaseMs: 10_000,
       beatMs: option === 'beatless' ? 1e9 : 4_000,
       ...(option === 'parts' && { partBytes: 8 }),
       mayLead: () => this.#mayLead,
-      onLeading: () => this.#note('leading'),
-      onDeposed: () => this.#note('deposed'),
-      onStopped: ({ reason, detail }) => this.#note(`${reason}: ${detail}`),
+      onLeading: () => this.note('leading'),
+      onDeposed: () => this.note('deposed'),
+      onStopped: ({ reason, detail }) => this.note(`${reason}: ${detail}`),
     });
     this.#replicator.start();
   }
 
-  #append(...bodies: Uint8Array[]): void {
-    for (const body of bodies) this.#stream.append(body);
+  #openLog(): OrderedLog {
+    const log = new MemoryLog(this.#stream, this.time.later);
+    this.#log = log;
+    return {
+      bounds: () => log.bounds(),
+      prune: (below) => log.prune(below),
+      append: (body) => {
+        this.note(`${readEntry(body)?.content?.kind}${this.#sent === body ? '+' : ''}`);
+        this.#sent = body;
+        return log.append(body);
+      },
+      follow: (from, { entry, ended }) => {
+        let isStopped = false;
+        const reading = log.follow(from, {
+          entry: (...read) => this.#pass('reading', () => isStopped || entry(...read)),
+          ended,
+        });
+        const stop = (): void => {
+          isStopped = true;
+          reading.stop();
+        };
+        return { stop };
+      },
+    };
+  }
+
+  #pass(what: 'reading' | 'storing', run: () => unknown): void {
+    const held = this.#held.get(what);
+    if (held === undefined) run();
+    else held.push(run);
+  }
+
+  #open(what: 'reading' | 'storing'): void {
+    const held = this.#held.get(what) ?? [];
+    this.#held.delete(what);
+    for (const run of held) run();
   }
 
   #write(key: string): void {
-    const ended = (how: string): void => this.#note(`${key} ${how}`);
+    const ended = (how: string): void => this.note(`${key} ${how}`);
     this.#replicator.commit(writesOf(key)).then(
       () => ended('done'),
       (error: unknown) => ended(`refused: ${reasonOf(error)}`),
@@ -146,9 +111,9 @@ class Machine {
   #check(): void {
     try {
       this.#replicator.check();
-      this.#note('held');
+      this.note('held');
     } catch (error) {
-      this.#note(reasonOf(error));
+      this.note(reasonOf(error));
     }
   }
 
@@ -159,39 +124,34 @@ class Machine {
   }
 
   /** An entry that follows one which this machine has not. */
-  #gap(): void {
-    const { epoch, n, chain } = this.#replicator.status.position;
-    const bytes = encodeWrites(writesOf('x'))[0]!;
-    this.#append(encodeEntry({ epoch, n: n + 2, chain, kind: 'tx', part: 0, parts: 1, bytes }));
+  #gap(): Uint8Array {
+    this.#catchUp();
+    const bytes = bytesOf('x');
+    const tx = { kind: 'tx', part: 0, parts: 1, bytes } as const;
+    return this.#other.body(tx, { n: this.#other.n + 2 });
   }
 
   /** Another machine leads that has not read the newest entries. */
-  #foreign(): void {
-    const epoch = this.#replicator.status.position.epoch + 1;
-    const chain = Buffer.alloc(chainBytes, 1);
-    this.#append(encodeEntry({ epoch, n: 0, chain, ...leadOf('other', 0) }));
+  #foreign(): Uint8Array {
+    this.#catchUp();
+    return this.#other.body(leadOf('other', 0), { chain: Buffer.alloc(chainBytes, 1) });
   }
 
   readonly #steps: Steps = {
     start: (option) => this.#start(option),
     close: () => this.#replicator.close(),
-    kill: () => {
-      this.#log.kill();
-      this.#replicator.close();
-    },
-    replaced: () => (this.#store = new TestStore(this.#note)),
     write: (key) => this.#write(key),
-    release: (to) => void this.#replicator.release(to).then(() => this.#note('released')),
+    release: (to) => void this.#replicator.release(to).then(() => this.note('released')),
     check: () => this.#check(),
     banned: () => (this.#mayLead = false),
     allowed: () => (this.#mayLead = true),
 
-    unread: () => this.#log.gate.hold(),
-    read: () => this.#log.gate.open(),
-    unstored: () => this.#store.gate.hold(),
-    store: () => this.#store.gate.open(),
-    full: () => (this.#store.error = new Error('the disk is full')),
-    space: () => (this.#store.error = undefined),
+    unread: () => this.#held.set('reading', []),
+    read: () => this.#open('reading'),
+    unstored: () => this.#held.set('storing', []),
+    store: () => this.#open('storing'),
+    full: () => (this.#diskError = new Error('the disk is full')),
+    space: () => (this.#diskError = undefined),
     refuse: () => (this.#log.faults = { ...noFaults, lostAppend: 1 }),
     accept: () => (this.#log.faults = noFaults),
     leave: () => this.#log.leave(),
@@ -200,23 +160,21 @@ class Machine {
     prune: (below) => this.#stream.prune(Number(below)),
 
     catch: () => this.#catchUp(),
-    lead: () => this.#append(this.#other.lead()),
-    tx: (key) => this.#append(this.#other.tx(writesOf(key))),
-    large: () => this.#append(this.#other.part(0, 1, large)),
-    part: () =>
-      this.#append(this.#other.part(0, 2, encodeWrites(writesOf('x'))[0]!.subarray(0, 3))),
-    beat: () => this.#append(this.#other.beat()),
-    gives: (to) => this.#append(this.#other.release(to)),
-    late: () => this.#append(this.#log.sent!),
-    again: (seq) => this.#append(this.#other.bodies[Number(seq) - 1]!),
-    gap: () => this.#gap(),
-    foreign: () => this.#foreign(),
-    newer: (n) => this.#append(packPlain([7, 1, Number(n)])),
+    lead: () => this.#stream.append(this.#other.lead()),
+    tx: (key) => this.#stream.append(this.#other.tx(writesOf(key))),
+    large: () => this.#stream.append(this.#other.part(0, 1, large)),
+    beat: () => this.#stream.append(this.#other.beat()),
+    gives: (to) => this.#stream.append(this.#other.release(to)),
+    late: () => this.#stream.append(this.#sent!),
+    again: (seq) => this.#stream.append(this.#other.bodies[Number(seq) - 1]!),
+    gap: () => this.#stream.append(this.#gap()),
+    foreign: () => this.#stream.append(this.#foreign()),
+    newer: (n) => this.#stream.append(packPlain([7, 1, Number(n)])),
   };
 
   /** @returns the trace; the state, its position in the log and in its epoch, and the numbers of ignored entries and restarts */
-  async play(script: string): Promise<string> {
-    const trace = await this.#played.play(script, this.#steps);
+  async run(script: string): Promise<string> {
+    const trace = await this.play(script, this.#steps);
     const { state, position, ignored, restarts } = this.#replicator.status;
     const { seq, epoch, n } = position;
     return `${trace}; ${state} ${seq} ${epoch}.${n} ${ignored} ${restarts}`;
@@ -349,6 +307,6 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
 
 describe.each(Object.entries(scripts))('%s', (_, cases) => {
   it.each(Object.entries(cases))('%s', async (_name, [script, trace]) => {
-    expect(await new Machine().play(script)).toBe(trace);
+    expect(await new Machine().run(script)).toBe(trace);
   });
 });

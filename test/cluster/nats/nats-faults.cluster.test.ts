@@ -60,22 +60,6 @@ function faultsOn(server: NatsServer): void {
 }
 
 function faultsOfBrokers(): void {
-  test('what was acked is there after the broker was killed, and a reading continues where it ended', async () => {
-    const acked = await fill(log, 'before', 20);
-    await recorder.reached(20);
-    const underWay = Promise.allSettled(
-      Array.from({ length: 20 }, (_, number) => log.append(bytes(`late${number}`))),
-    );
-    await opened.brokers.all[0]!.kill();
-    await underWay;
-    opened.brokers.all[0]!.start();
-    const after = await fill(log, 'after', 20);
-    await recorder.reached(Math.max(...after.keys()));
-    expectKept(acked);
-    expectKept(after);
-    expect(recorder.endings).toBeGreaterThan(0);
-  });
-
   test('a broker that is frozen is noticed, and nothing acked is lost', async () => {
     const acked = await fill(log, 'before', 5);
     await recorder.reached(5);

@@ -1,16 +1,12 @@
 /** A node joins: the leader alone answers, and the node asks until it does. */
 import { expect, test } from 'vitest';
 import { answerJoins, joinCluster } from '../../../src/cluster/nodes/join.ts';
-import {
-  encodeJoinAnswer,
-  encodeJoinRequest,
-  readJoinRequest,
-} from '../../../src/cluster/nodes/join-message.ts';
+import { encodeJoinRequest, readJoinRequest } from '../../../src/cluster/nodes/join-message.ts';
 import { NodeError } from '../../../src/cluster/nodes/node-error.ts';
 import type { JoinRequest, Joined, Refusal } from '../../../src/cluster/nodes/registry.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { Played } from '../virtual-time.ts';
+import { BeatsNetwork } from './beats-network.ts';
 
 const request: JoinRequest = {
   name: 'berlin-1',
@@ -22,78 +18,55 @@ const request: JoinRequest = {
   starts: ['n_0', 'n_1'],
   host: 'berlin.example',
 };
+const admission = { cluster: 'cl_1', id: 'n_9', run: 3, journals: [4, 5] };
+const cores = ['http://c1', 'http://c2'];
 
-type Answer = (bytes: Uint8Array, subject: string) => Promise<Uint8Array | undefined>;
-
-/** Connections of several machines, without brokers between them. */
-class Network {
-  readonly #answers: Array<{ readonly pattern: RegExp; readonly answer: Answer }> = [];
-  problem: string | undefined;
-  asked: string[] = [];
-
-  answer(subject: string, answer: Answer): () => void {
-    const pattern = new RegExp(`^${subject.replaceAll('*', '[^.]+')}$`);
-    const entry = { pattern, answer };
-    this.#answers.push(entry);
-    return () => void this.#answers.splice(this.#answers.indexOf(entry), 1);
-  }
-
-  async request(subject: string, bytes: Uint8Array): Promise<Uint8Array> {
-    this.asked.push(subject);
-    for (const { pattern, answer } of this.#answers) {
-      const answered = pattern.test(subject) ? await answer(bytes, subject) : undefined;
-      if (answered !== undefined) return answered;
-    }
-    throw new Error('timeout');
-  }
-}
-
+/** A core that leads, and a node that asks it. */
 function fixture() {
-  const network = new Network();
-  const played = new Played();
+  const network = new BeatsNetwork();
+  const connection = network.connection('x');
   const logged: unknown[] = [];
   const log = createLog('info', { write: (line: string) => void logged.push(JSON.parse(line)) });
-  const node = { id: 'n_9', run: 3, journals: [4, 5], past: [], joinedAtMs: 1 };
   const core = {
     isLeading: true,
     asked: [] as JoinRequest[],
-    join: ({ name, role }: JoinRequest): Promise<Joined | Refusal> =>
-      Promise.resolve({ cluster: 'cl_1', node: { ...node, name, role } }),
+    join: async ({ name, role }: JoinRequest): Promise<Joined | Refusal> => {
+      const node = { ...admission, name, role, past: [], joinedAtMs: 1 };
+      return { cluster: 'cl_1', node };
+    },
   };
   const end = answerJoins({
-    connection: network,
+    connection,
     isLeading: () => core.isLeading,
     join: (asked) => {
       core.asked.push(asked);
       return core.join(asked);
     },
     tokenOf: (name, run) => `${name}.${run}`,
-    cores: () => ['http://c1', 'http://c2'],
+    cores: () => cores,
     log,
   });
-  const join = (more: Partial<JoinRequest> = {}, signal?: AbortSignal) => {
-    const joining = { connection: network, log, request: { ...request, ...more } };
-    const joined = joinCluster({ ...joining, timers: played.timers, ...(signal && { signal }) });
+  const join = (more: Partial<JoinRequest> = {}, signal = new AbortController().signal) => {
+    const asked = { request: { ...request, ...more }, timers: network.timers };
+    const joined = joinCluster({ connection, log, ...asked, signal });
     joined.catch(() => undefined);
     return joined;
   };
-  const pass = (ms: number): Promise<void> => played.until(played.nowMs + ms);
-  return { network, pass, core, end, join, logged };
+  const pass = (ms: number): Promise<void> => network.until(network.nowMs + ms);
+  return { network, connection, pass, core, end, join, logged };
 }
 
 test('an edge gets its numbers, a token and the cores; a core no token', async () => {
   const { network, join } = fixture();
-  const admission = { cluster: 'cl_1', id: 'n_9', run: 3, journals: [4, 5] };
-  const cores = ['http://c1', 'http://c2'];
   expect(await join()).toEqual({ ...admission, token: 'berlin-1.3', cores });
   expect(await join({ role: 'all' })).toEqual({ ...admission, token: '', cores });
   expect(network.asked).toEqual(['qz.edge.berlin-1.join', 'qz.join']);
 });
 
 test('a node asks each second until a core leads, with a line in the log each 10 s', async () => {
-  const { network, pass, core, join, logged } = fixture();
+  const { network, connection, pass, core, join, logged } = fixture();
   core.isLeading = false;
-  network.problem = 'Cannot reach NATS';
+  connection.problem = 'Cannot reach NATS';
   const joined = join();
   await pass(12_500);
   expect(network.asked.length).toBe(13);
@@ -109,12 +82,9 @@ test('a node asks each second until a core leads, with a line in the log each 10
 
 test('a refusal ends it with a text, a name in use not before it has lapsed', async () => {
   const { pass, core, join } = fixture();
-  const refuse = (refused: string, mayLapse: boolean): void => {
-    core.join = () => Promise.resolve({ refused, mayLapse });
-  };
-  refuse('Cannot join: another cluster', false);
+  core.join = async () => ({ refused: 'Cannot join: another cluster', mayLapse: false });
   await expect(join()).rejects.toThrow(new NodeError('Cannot join: another cluster'));
-  refuse('Cannot join: in use', true);
+  core.join = async () => ({ refused: 'Cannot join: in use', mayLapse: true });
   const joined = join();
   await pass(4_500);
   expect(core.asked.length).toBe(6);
@@ -124,7 +94,7 @@ test('a refusal ends it with a text, a name in use not before it has lapsed', as
 });
 
 test('a join under the subject of another node gets no answer, and neither does what is no request', async () => {
-  const { network, core } = fixture();
+  const { connection, core } = fixture();
   const bytes = (more: Partial<JoinRequest>) => encodeJoinRequest({ ...request, ...more });
   const refused: ReadonlyArray<readonly [string, Uint8Array]> = [
     ['qz.edge.berlin-2.join', bytes({})],
@@ -136,14 +106,14 @@ test('a join under the subject of another node gets no answer, and neither does 
     ['qz.join', packPlain([2, 'a', '', 'core', 0, '', 'n_1', [], ''])],
   ];
   for (const [subject, message] of refused) {
-    await expect(network.request(subject, message)).rejects.toThrow('timeout');
+    await expect(connection.request(subject, message)).rejects.toThrow('timeout');
   }
   expect(core.asked).toEqual([]);
   expect(readJoinRequest(encodeJoinRequest(request))).toEqual(request);
 });
 
 test('what fails at the leader, or is answered in another version, is asked again; the signal ends it', async () => {
-  const { network, pass, core, end, join, logged } = fixture();
+  const { connection, pass, core, end, join, logged } = fixture();
   const admitted = core.join;
   core.join = () => Promise.reject(new Error('not now'));
   const joined = join();
@@ -157,14 +127,12 @@ test('what fails at the leader, or is answered in another version, is asked agai
   expect(await joined).toMatchObject({ run: 3 });
 
   end();
-  network.answer('qz.join', () => Promise.resolve(packPlain([2, 'joined'])));
+  connection.answer('qz.join', async () => packPlain([2, 'joined']));
   const stop = new AbortController();
   const stopped = join({ role: 'core' }, stop.signal);
   await pass(500);
+  expect(logged.at(-1)).toMatchObject({ why: 'the leader answers in another version' });
   stop.abort(new Error('stopping'));
   await pass(1_000);
   await expect(stopped).rejects.toThrow('stopping');
-  const answer = encodeJoinAnswer({ refused: 'none left', mayLapse: false });
-  network.answer('qz.join', () => Promise.resolve(answer));
-  expect(logged.at(-1)).toMatchObject({ why: 'the leader answers in another version' });
 });

@@ -96,34 +96,6 @@ describe('a journal and its copy', () => {
     expect(live).toEqual(visits(copies.edge, second.position));
     expect(live.damagedBytes).toBe(5_000 - starts.at(-1)!);
   });
-
-  it('grow together, while segments end and are pruned', async () => {
-    const writer = copies.writer(0, 700);
-    const sink = copies.sink(500);
-    const live = new Visits(copies.core());
-    const edge = new Visits(copies.edge);
-    let position = 0;
-    for (let round = 0; round < 60; round++) {
-      for (let at = 0; at <= round % 4; at++) writer.append(frameOf(round * 10, at), at);
-      if (round % 7 === 0) writer.endSegment();
-      edge.readTo(writer.position);
-      while (position < writer.position) {
-        const piece = await copies.source.read(position, 100 + 37 * round);
-        sink.write(0, piece!.from, piece!.bytes);
-        position = piece!.from + piece!.bytes.length;
-      }
-      live.readTo(copies.coreTails.position(0));
-      if (round % 5 === 0) pruneJournal(copies.edge, position);
-      if (round % 6 === 0) await sink.sync();
-      if (round % 8 === 0) pruneJournal(copies.core(), position);
-    }
-    expect(live.found).toEqual(edge.found);
-    expect(live.found.frames.length).toBe(150);
-    for (const open of [live, edge]) open.close();
-    await writer.close();
-    await sink.close();
-    expect(openFilesIn(copies.root)).toEqual([]);
-  });
 });
 
 describe('a piece', () => {

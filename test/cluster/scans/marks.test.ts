@@ -6,8 +6,7 @@ import { Played, type Steps } from '../virtual-time.ts';
 const mark: Mark = { savedSeq: 0, counted: [], cores: ['a', 'b', 'c'], applied: [0, 0] };
 
 /** The marks of all cores at one node. The trace has what the script asks for. */
-class MarksPlay {
-  readonly #played = new Played();
+class MarksPlay extends Played {
   readonly #marks = new Marks();
 
   readonly #steps: Steps = {
@@ -20,16 +19,16 @@ class MarksPlay {
       this.#marks.take(core, { ...mark, counted: [[Number(journal), Number(position)]] }),
     saved: (core, seq) => this.#marks.take(core, { ...mark, savedSeq: Number(seq) }),
     applied: (core) => this.#marks.take(core, { ...mark, applied: [5, 6] }),
-    'counted?': (journal = '1') => this.#played.note(`${this.#marks.counted(Number(journal))}`),
-    'saved?': () => this.#played.note([...this.#marks.saved()].join(' ')),
+    'counted?': (journal = '1') => this.note(`${this.#marks.counted(Number(journal))}`),
+    'saved?': () => this.note([...this.#marks.saved()].join(' ')),
     'applied?': () => {
       const applied = [...this.#marks.applied().values()];
-      this.#played.note(applied.map(String).join(' '));
+      this.note(applied.map(String).join(' '));
     },
   };
 
-  play(script: string): Promise<string> {
-    return this.#played.play(script, this.#steps);
+  run(script: string): Promise<string> {
+    return this.play(script, this.#steps);
   }
 }
 
@@ -62,5 +61,5 @@ const scripts: Record<string, [script: string, trace: string]> = {
 };
 
 it.each(Object.entries(scripts))('%s', async (_, [script, trace]) => {
-  expect(await new MarksPlay().play(script)).toBe(trace);
+  expect(await new MarksPlay().run(script)).toBe(trace);
 });

@@ -12,9 +12,7 @@ type Failing = 'write' | 'sync' | 'save';
  * trace has each write (`0: 10-30` of journal 0), each question to an edge (`asks 0: 10`), what the log has removed
  * (`missed 2-3`), and what is saved: the entry, and the tails of the journals.
  */
-class Core {
-  readonly #played = new Played();
-  readonly #note = (what: string): void => this.#played.note(what);
+class Core extends Played {
   readonly #stream = new MemoryStream();
   readonly #tails = new Map<number, number>();
   readonly #failing = new Set<Failing>();
@@ -26,7 +24,7 @@ class Core {
   #receiver = this.#start();
 
   #start(): ScanReceiver {
-    const { timers, time } = this.#played;
+    const { timers, time } = this;
     const log = new MemoryLog(this.#stream, time.later);
     const receiver = new ScanReceiver({
       log: Object.assign(log, {
@@ -55,8 +53,8 @@ class Core {
       isOwner: (_, run, subject) => run === 7 && subject !== 'other',
       wipe: () => 0,
       onRefused: () => undefined,
-      rewind: (journal, position) => this.#note(`asks ${journal}: ${position}`),
-      onMissed: (from, to) => this.#note(`missed ${from}-${to}`),
+      rewind: (journal, position) => this.note(`asks ${journal}: ${position}`),
+      onMissed: (from, to) => this.note(`missed ${from}-${to}`),
     });
     receiver.start();
     return receiver;
@@ -75,12 +73,12 @@ class Core {
     expect(position).toBeGreaterThanOrEqual(this.#tails.get(journal) ?? 0);
     expect([...bytes]).toEqual([...bytes].map((_, at) => (position + at) % 256));
     this.#tails.set(journal, position + bytes.length);
-    this.#note(`${journal}: ${position}-${position + bytes.length}`);
+    this.note(`${journal}: ${position}-${position + bytes.length}`);
   }
 
   async #sync(): Promise<void> {
     this.#syncs++;
-    await new Promise<void>((resolve) => void this.#played.time.later(this.#syncMs, resolve));
+    await new Promise<void>((resolve) => void this.time.later(this.#syncMs, resolve));
     this.#fail('sync');
   }
 
@@ -89,7 +87,7 @@ class Core {
     this.#fail('save');
     this.#saved = position;
     const tails = [...position.tails].map(([journal, tail]) => `${journal}:${tail}`);
-    this.#note(`saves ${position.seq} ${tails.join(' ')}`.trim());
+    this.note(`saves ${position.seq} ${tails.join(' ')}`.trim());
   }
 
   readonly #steps: Steps = {
@@ -119,16 +117,16 @@ class Core {
     /** What is saved was read. */
     compare: () => {
       const { readSeq, savedSeq } = this.#receiver;
-      if (readSeq < savedSeq) this.#note(`set back to ${readSeq}`);
+      if (readSeq < savedSeq) this.note(`set back to ${readSeq}`);
     },
     tail: (journal, tail) => this.#tails.set(Number(journal), Number(tail)),
     empty: () => this.#tails.clear(),
-    fault: () => this.#note(`${this.#receiver.fault}`),
+    fault: () => this.note(`${this.#receiver.fault}`),
   };
 
   /** @returns the trace; the entries that were read and saved, those that are behind, the syncs, a fault */
-  async play(script: string): Promise<string> {
-    const trace = await this.#played.play(script, this.#steps);
+  async run(script: string): Promise<string> {
+    const trace = await this.play(script, this.#steps);
     const { readSeq, savedSeq, behind, fault } = this.#receiver;
     return `${trace}; ${readSeq} ${savedSeq} ${behind} ${this.#syncs} ${fault ?? ''}`.trim();
   }
@@ -206,13 +204,13 @@ it('a log whose end comes late, below entries that came meanwhile, has lost noth
     const piece = `${100 * no} piece 0 ${10 * no} ${10 * no + 10}`;
     return `${piece}, ${100 * no + 99} compare`;
   });
-  const trace = await new Core().play(`0 late 150 + restart, ${pieces.join(', ')}, 6000`);
+  const trace = await new Core().run(`0 late 150 + restart, ${pieces.join(', ')}, 6000`);
   expect(trace).not.toContain('set back');
   expect(trace).toMatch(/saves 40 0:400; 40 40 0 \d+$/);
 });
 
 describe.each(Object.entries(scripts))('%s', (_, cases) => {
   it.each(Object.entries(cases))('%s', async (_name, [script, trace]) => {
-    expect(await new Core().play(script)).toBe(trace);
+    expect(await new Core().run(script)).toBe(trace);
   });
 });

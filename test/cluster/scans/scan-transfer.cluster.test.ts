@@ -2,10 +2,8 @@
  * An edge and a core, each with its thread and its connection to a real broker: the core has the edge's journals byte by
  * byte, whatever dies on the way.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
 import { Marks } from '../../../src/cluster/scans/marks.ts';
 import { ReadPositions } from '../../../src/cluster/scans/received-positions.ts';
@@ -26,11 +24,12 @@ import { ScanBatch } from '../../../src/scans/record.ts';
 import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';
 import { shipped } from '../../../src/shipped.ts';
 import { systemClock } from '../../../src/system-clock.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { pause } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 import type { Brokers } from '../../../config/demo/brokers.ts';
 import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
-import { notRun, openNats, startBrokers } from '../nats/brokers.ts';
+import { notRun, temporaryBrokers } from '../nats/brokers.ts';
 
 const found = await findNatsServer();
 const owners = [
@@ -40,6 +39,8 @@ const owners = [
 ];
 const file = new URL('./killable-transfer.worker.ts', import.meta.url);
 vi.spyOn(shipped, 'workerFile').mockReturnValue(file);
+
+const bounds = { segmentBytesMax: 50_000, segmentMsMax: 60_000, backlogBytesMax: 0 };
 
 /** A frame that cores take. */
 function scansNow(codeNo: number, scans: number): Buffer {
@@ -53,7 +54,8 @@ function scansNow(codeNo: number, scans: number): Buffer {
 
 /** A machine of the cluster: its journals, and what it knows of others'. */
 class Machine {
-  readonly #folder: string;
+  readonly #journals: string;
+  readonly #scans: string;
   readonly #name: string;
   readonly #urls: readonly string[];
   tails = new JournalPositions();
@@ -63,19 +65,14 @@ class Machine {
   #frames = 0;
 
   constructor(folder: string, name: string, urls: readonly string[]) {
-    this.#folder = join(folder, name);
+    this.#journals = join(folder, name, 'journals');
+    this.#scans = join(folder, name, 'scans.mdb');
     this.#name = name;
     this.#urls = urls;
     mkdirSync(this.#journals, { recursive: true });
     if (name === 'core') this.store = openScanStore(this.#scans, 'create');
   }
 
-  get #journals(): string {
-    return join(this.#folder, 'journals');
-  }
-  get #scans(): string {
-    return join(this.#folder, 'scans.mdb');
-  }
   get #own(): readonly number[] {
     return owners.filter(({ node }) => node === this.#name).map(({ journal }) => journal);
   }
@@ -93,7 +90,11 @@ class Machine {
       if (position > 0) this.tails.publish(journal, position);
       beginSegment(folder, position);
     }
-    this.writers = this.#own.map((journal) => this.#writer(journal));
+    this.writers = this.#own.map((journal) => {
+      const position = this.tails.position(journal);
+      const folder = journalFolder(this.#journals, journal);
+      return new JournalWriter({ ...bounds, folder, journal, position, tails: this.tails });
+    });
     this.transfer = new ScanTransfer({
       nats: { servers: this.#urls, nodeName: this.#name },
       journals: this.#own,
@@ -111,21 +112,9 @@ class Machine {
       },
       owners,
       clock: systemClock,
-      log: pino({ level: 'silent' }),
+      log: createLog('silent'),
     });
     await this.transfer.start();
-  }
-
-  #writer(journal: number): JournalWriter {
-    return new JournalWriter({
-      folder: journalFolder(this.#journals, journal),
-      journal,
-      position: this.tails.position(journal),
-      segmentBytesMax: 50_000,
-      segmentMsMax: 60_000,
-      backlogBytesMax: 0,
-      tails: this.tails,
-    });
   }
 
   /** A frame to each of its journals, `rounds` times, or until `isDone`. */
@@ -177,17 +166,14 @@ class Machine {
   }
 }
 
-if ('missing' in found) {
-  notRun('transfer of scans', found);
-} else {
-  it('a core has the journals of an edge byte by byte, whatever dies on the way', async () => {
-    await isWhole(found);
-  }, 120_000);
+if ('missing' in found) notRun('transfer of scans', found);
+else {
+  it('a core has the journals of an edge byte by byte, whatever dies on the way', () =>
+    isWhole(found));
 }
 
 async function isWhole(server: NatsServer): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'qz-transfer-'));
-  const brokers = await startBrokers({ count: 1, folder: join(folder, 'brokers'), server });
+  const { brokers, folder, connect, close } = await temporaryBrokers(server);
   const [broker] = brokers.all;
   await broker!.kill();
   const edge = new Machine(folder, 'edge', brokers.urls);
@@ -204,7 +190,9 @@ async function isWhole(server: NatsServer): Promise<void> {
     await arrives(edge, core);
     await survives(edge, core, brokers);
     await arrives(edge, core);
-    await deleteStream(brokers);
+    // As brokers do that have lost their disks.
+    const { manager } = await (await connect('operator')).ready(1_000);
+    await manager.streams.delete(scanStream);
     await edge.write(25);
     await arrives(edge, core);
     // Its own journal comes back by the log, and is passed over.
@@ -219,8 +207,7 @@ async function isWhole(server: NatsServer): Promise<void> {
     await edge.stop();
     await core.stop();
     await core.store!.environment.close();
-    await brokers.close();
-    rmSync(folder, { recursive: true });
+    await close();
   }
 }
 
@@ -257,19 +244,9 @@ async function survives(edge: Machine, core: Machine, brokers: Brokers): Promise
   await writing;
 }
 
-/** As brokers do that have lost their disks. */
-async function deleteStream(brokers: Brokers): Promise<void> {
-  const connection = await openNats({ servers: brokers.urls, nodeName: 'operator' });
-  const { manager } = await connection.ready(1_000);
-  await manager.streams.delete(scanStream);
-  await connection.close();
-}
-
 async function arrives(edge: Machine, core: Machine): Promise<void> {
-  for (const { journal, position } of edge.writers.map((writer, at) => ({
-    journal: [1, 20][at]!,
-    position: writer.position,
-  }))) {
+  for (const [at, { position }] of edge.writers.entries()) {
+    const journal = [1, 20][at]!;
     await expect.poll(() => core.tails.position(journal), soon).toBe(position);
     expect(core.bytes(journal).equals(edge.bytes(journal))).toBe(true);
   }

@@ -5,8 +5,7 @@ import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-u
 import { Played, type Steps } from '../virtual-time.ts';
 
 /** A journal and a log that the script decides. The trace has each piece that is sent: `10 sends 0-150`. */
-class Edge {
-  readonly #played = new Played();
+class Edge extends Played {
   #tail = 0;
   /** What lies below was pruned. */
   #first = 0;
@@ -19,7 +18,7 @@ class Edge {
   #open(position: number): ScanUplink {
     return new ScanUplink({
       log: { append: (body) => this.#append(body) },
-      timers: this.#played.timers,
+      timers: this.timers,
       journal: 3,
       run: 7,
       source: { tail: () => this.#tail, read: (from, max) => this.#read(from, max) },
@@ -39,7 +38,7 @@ class Edge {
     const { journal, run, after, from, bytes } = readScanMessage(body)!;
     expect([journal, run]).toEqual([3, 7]);
     const hole = after === from ? '' : ` after ${after}`;
-    this.#played.note(`sends ${from}-${from + bytes.length}${hole}`);
+    this.note(`sends ${from}-${from + bytes.length}${hole}`);
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const answer = (isTaken: boolean): void => (isTaken ? resolve(1) : reject(new Error('away')));
     if (this.#log === 'holds') this.#held.push(answer);
@@ -66,18 +65,18 @@ class Edge {
     marks: async (position, seconds) => {
       for (let second = 0; second < Number(seconds); second++) {
         this.#uplink.arrived(Number(position));
-        await this.#played.until(this.#played.nowMs + 1_000);
+        await this.until(this.nowMs + 1_000);
       }
     },
     state: () => {
       const { position, backlogBytes, fault } = this.#uplink;
-      this.#played.note(`at ${position}, ${backlogBytes} wait${fault ? `: ${fault}` : ''}`);
+      this.note(`at ${position}, ${backlogBytes} wait${fault ? `: ${fault}` : ''}`);
     },
   };
 
   /** @returns the trace; the position, the bytes that wait, how often the journal was read, a fault */
-  async play(script: string): Promise<string> {
-    const trace = await this.#played.play(script, this.#steps);
+  async run(script: string): Promise<string> {
+    const trace = await this.play(script, this.#steps);
     const { position, backlogBytes, fault } = this.#uplink;
     return `${trace}; ${position} ${backlogBytes} ${this.#reads} ${fault ?? ''}`.trim();
   }
@@ -149,6 +148,6 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
 
 describe.each(Object.entries(scripts))('%s', (_, cases) => {
   it.each(Object.entries(cases))('%s', async (_name, [script, trace]) => {
-    expect(await new Edge().play(script)).toBe(trace);
+    expect(await new Edge().run(script)).toBe(trace);
   });
 });

@@ -1,9 +1,23 @@
+/** The journals of other nodes on the disk of a core: how they are written, and what a start leaves of them. */
+import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JournalFilesSink } from '../../../src/cluster/scans/journal-sink.ts';
-import { listSegments, pruneJournal, segmentFile } from '../../../src/scans/journal/segments.ts';
+import { ReadPositions, takeAsWhole } from '../../../src/cluster/scans/received-positions.ts';
+import { type DataFolder, dataFolderAt } from '../../../src/engine/data-folder.ts';
+import { Journals } from '../../../src/engine/journals.ts';
+import {
+  journalFolder,
+  listSegments,
+  pruneJournal,
+  segmentFile,
+} from '../../../src/scans/journal/segments.ts';
 import { type JournalDisk, systemDisk } from '../../../src/scans/journal/writer.ts';
+import { openScanStore } from '../../../src/store/scans/scans.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { frameOf } from '../../scans/journal-files.ts';
 import { openFilesIn } from '../../support/leaks.ts';
+import { StoredBytes } from '../../support/stored-bytes.ts';
 import { JournalCopies, visits } from './journal-copies.ts';
 
 /** The real disk, until it is told to refuse. */
@@ -104,14 +118,8 @@ describe('sync', () => {
   it('reaches each journal, and each segment that has ended', async () => {
     await sink.close();
     sink = copies.sink(piece.length, disk);
-    for (const [journal, position] of [
-      [0, 0],
-      [0, piece.length],
-      [1, 0],
-      [1, 500],
-    ] as const) {
-      sink.write(journal, position, piece);
-    }
+    for (const position of [0, piece.length]) sink.write(0, position, piece);
+    for (const position of [0, 500]) sink.write(1, position, piece);
     await sink.sync();
     expect(disk.synced.toSorted()).toEqual(
       [fileOf(0, 0), fileOf(0, piece.length), fileOf(1, 0), fileOf(1, 500)].toSorted(),
@@ -161,4 +169,86 @@ it('a segment with old records is ended, and leaves the disk once it is deleted'
   expect(openFilesIn(copies.root)).toEqual([fileOf(0, piece.length)]);
   sink.write(0, piece.length, piece);
   expect(sink.tail(0)).toBe(2 * piece.length);
+});
+
+describe('a start', () => {
+  const frame = frameOf(0, 1);
+  const tornBytes = 5;
+
+  let folder: DataFolder;
+  beforeEach(async () => {
+    folder = dataFolderAt(join(copies.root, 'whole'));
+    mkdirSync(folder.journalRoot, { recursive: true });
+    await openScanStore(folder.scansFile, 'create').environment.close();
+  });
+
+  function segment(journal: number, start: number, bytes: Uint8Array): void {
+    mkdirSync(journalFolder(folder.journalRoot, journal), { recursive: true });
+    appendFileSync(segmentFile(journalFolder(folder.journalRoot, journal), start), bytes);
+  }
+
+  /** Bytes on the disk, by journal. */
+  const bytesOf = (journal: number): number[] => {
+    const path = journalFolder(folder.journalRoot, journal);
+    return readdirSync(path).map((name) => statSync(join(path, name)).size);
+  };
+
+  /** As a core does at its start. @returns where each journal continues */
+  async function recover(journals: readonly number[]): Promise<number[]> {
+    const { environment } = openScanStore(folder.scansFile);
+    const positions = new ReadPositions(environment);
+    const { tails } = new Journals({
+      root: folder.journalRoot,
+      threads: 1,
+      own: [9],
+      known: { numbers: () => [], endAtLeast: () => 0 },
+      recovery: (journal) => ({ torn: 'kept', atMost: positions.wholeTo(journal) }),
+      log: createLog('silent'),
+    });
+    await environment.close();
+    return journals.map((journal) => tails.position(journal));
+  }
+
+  it('a core cuts nothing off the journals of a folder that came to it whole', async () => {
+    segment(0, 0, Buffer.concat([frame, frame]));
+    segment(0, 2 * frame.length, Buffer.concat([frame, Buffer.alloc(tornBytes)]));
+    // All of it is counted.
+    segment(3, 1_000, Buffer.alloc(0));
+    mkdirSync(journalFolder(folder.journalRoot, 7));
+    await takeAsWhole(folder);
+    expect(await recover([0, 3, 7])).toEqual([3 * frame.length + tornBytes, 1_000, 0]);
+    // What is torn may be whole on another node: it stays, and an empty segment ends it.
+    expect(bytesOf(0)).toEqual([2 * frame.length, frame.length + tornBytes, 0]);
+  });
+
+  it('without it they are cut to what this core has received', async () => {
+    segment(0, 0, frame);
+    expect(await recover([0])).toEqual([0]);
+    expect(bytesOf(0)).toEqual([0]);
+  });
+
+  it('how far the log was read stays, and journals that are not here have no tail', async () => {
+    segment(0, 0, frame);
+    const { environment } = openScanStore(folder.scansFile);
+    await new ReadPositions(environment).save({ seq: 12, tails: new Map([[5, 70]]) });
+    await environment.close();
+    await takeAsWhole(folder);
+    await takeAsWhole(folder);
+    const again = openScanStore(folder.scansFile).environment;
+    const read = new ReadPositions(again).read();
+    await again.close();
+    expect(read).toEqual({ seq: 12, tails: new Map([[0, frame.length]]) });
+  });
+
+  it('damaged, the log is read from its beginning and no journal is cut', async () => {
+    segment(0, 0, frame);
+    await takeAsWhole(folder);
+    const stored = new StoredBytes(folder.scansFile);
+    for (const key of stored.keys('cluster')) stored.flip('cluster', key, 42);
+    await stored.close();
+    const { environment } = openScanStore(folder.scansFile);
+    expect(new ReadPositions(environment).read()).toEqual({ seq: 0, tails: new Map() });
+    await environment.close();
+    expect(await recover([0])).toEqual([frame.length]);
+  });
 });
