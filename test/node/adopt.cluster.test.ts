@@ -5,10 +5,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { Brokers } from '../../config/demo/brokers.ts';
 import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
 import { logStream } from '../../src/cluster/nats/log-streams.ts';
-import type { NatsConnection } from '../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
 import { readNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -24,10 +22,7 @@ const target = 'https://example.com/menu';
 const password = 'a password of the owner';
 const email = 'owner@example.com';
 
-let folder: string;
-let brokers: Brokers;
-let connect: (nodeName: string) => Promise<NatsConnection>;
-let close: () => Promise<void>;
+let opened: Awaited<ReturnType<typeof temporaryBrokers>>;
 let receiver: Receiver;
 let node: TestNode;
 /** Of a backup of the other one. */
@@ -39,7 +34,8 @@ let code: TestCode;
 let logo: string;
 
 async function begin(server: NatsServer): Promise<void> {
-  ({ folder, brokers, connect, close } = await temporaryBrokers(server));
+  opened = await temporaryBrokers(server);
+  const { folder, brokers } = opened;
   receiver = await openReceiver({ kind: 'answer' });
   node = await TestNode.create(folder, 'core-1', 'all', brokers.urls, {
     QZ_BOOTSTRAP_EMAIL: email,
@@ -105,7 +101,7 @@ const cluster = (...args: readonly string[]): Promise<CommandResult> =>
 /** Without what differs in each run. */
 const plain = (text: string): string =>
   text
-    .replaceAll(folder, '')
+    .replaceAll(opened.folder, '')
     .replaceAll(/cl_\w+/g, 'cl_…')
     .replaceAll(/position \d+/g, 'position …');
 
@@ -136,7 +132,7 @@ async function cut(at: string): Promise<void> {
 
 /** Another machine begins the log while the command is interrupted: the folder is that of a machine alone again. */
 async function beginElsewhere(): Promise<void> {
-  const connection = await connect('other');
+  const connection = await opened.connect('other');
   await makeStream(connection, { ...logStream('core'), replicas: 1 });
   const log = new NatsLog({ connection, ...logStream('core') });
   await log.append(Uint8Array.of(1));
@@ -145,7 +141,7 @@ async function beginElsewhere(): Promise<void> {
   expect(late.stderr).toContain('which began a cluster meanwhile');
   expect(readNodeFile(node.dataDir)).toBeUndefined();
   expect(await runCommand(['keys', 'list'], alone)).toMatchObject({ code: 0 });
-  await deleteStreams(brokers);
+  await deleteStreams(opened.brokers);
 }
 
 async function adoptCutShort(): Promise<void> {
@@ -191,7 +187,7 @@ async function goOn(): Promise<void> {
 async function adoptBackup(): Promise<void> {
   await node.service.terminate();
   expect((await cluster('reseed')).stderr).toContain('the brokers have all that this core has');
-  const copy = join(folder, 'copy');
+  const copy = join(opened.folder, 'copy');
   const { environment } = restored;
   expect(await runCommand(['backup', copy], node.environment)).toMatchObject({ code: 0 });
   expect(await runCommand(['restore', copy], environment)).toMatchObject({ code: 0 });
@@ -200,7 +196,7 @@ async function adoptBackup(): Promise<void> {
     "Cannot adopt: the stream CORE of the brokers has entries, expected none: there is a cluster already. To join it, start this machine with an empty data folder. If you no longer need that cluster, delete the streams CORE, DELIVERY, SCANS, and try again
     "
   `);
-  await deleteStreams(brokers);
+  await deleteStreams(opened.brokers);
   expect(await runCommand(['cluster', 'adopt'], environment)).toMatchObject({ code: 0 });
   // Another number than that of the core whose data this was.
   const identity = readNodeFile(restored.dataDir);
@@ -223,7 +219,7 @@ else {
     await node.kill();
     await restored.kill();
     await receiver.close();
-    await close();
+    await opened.close();
   });
   test('a machine alone is killed with scans that are not counted and not delivered', makeAlone);
   test('what is no machine alone, or no core, is refused', isRefused);

@@ -1,6 +1,7 @@
 /** When a node may redirect, in virtual time; and how many of its redirects were of stale links. */
 import { expect, onTestFinished, test } from 'vitest';
 import { beatSubject, encodeBeat } from '../../src/cluster/nodes/beat-message.ts';
+import { joinSubject } from '../../src/cluster/nodes/join.ts';
 import { encodeJoinAnswer } from '../../src/cluster/nodes/join-message.ts';
 import { claimStart, listenMs } from '../../src/node/claim-start.ts';
 import { Upkeep } from '../../src/node/upkeep.ts';
@@ -23,19 +24,14 @@ function fixture(role: 'all' | 'edge', isLastHere: boolean, leader: Leader = 'is
   const network = new BeatsNetwork();
   const stopping = new AbortController();
   const settled: string[] = [];
-  const connection = {
-    ...network.connection('b'),
-    problem: undefined as string | undefined,
-    request: async (): Promise<Uint8Array> => {
-      if (leader === 'is away') throw new Error('timeout');
-      const refusal = { refused: 'it is a copy', mayLapse: false };
-      const admission = { cluster: 'cl_1', id: 'n_9', run: 1, journals: [1], token: '', cores: [] };
-      return encodeJoinAnswer(leader === 'admits' ? admission : refusal);
-    },
-  };
+  const connection = network.connection('b');
+  const refusal = { refused: 'it is a copy', mayLapse: false };
+  const admission = { cluster: 'cl_1', id: 'n_9', run: 1, journals: [1], token: '', cores: [] };
+  const answer = encodeJoinAnswer(leader === 'admits' ? admission : refusal);
+  if (leader !== 'is away') connection.answer(joinSubject({ role, name: 'a' }), async () => answer);
   claimStart({
     connection,
-    timers: { monotonicMs: () => network.time.nowMs, after: network.time.later },
+    timers: network.timers,
     log: createLog('silent'),
     request: { ...request, role },
     isLastHere,

@@ -1,6 +1,4 @@
 /** A cluster on this machine: a broker, and nodes as processes of their own, which can be killed and started again. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Brokers } from '../../config/demo/brokers.ts';
@@ -8,7 +6,7 @@ import type { NatsServer } from '../../config/demo/nats-server.ts';
 import { logNames, streamOf } from '../../src/cluster/nats/log-streams.ts';
 import { deleteStream } from '../../src/cluster/nats/nats-stream.ts';
 import { scanStream } from '../../src/cluster/scans/scan-messages.ts';
-import { openNats, startBrokers } from '../cluster/nats/brokers.ts';
+import { openNats, temporaryBrokers } from '../cluster/nats/brokers.ts';
 import { CuttablePath } from '../cluster/nats/cuttable-path.ts';
 import { Client, word } from '../support/client.ts';
 import {
@@ -166,7 +164,13 @@ export class StartedCluster {
   /** The edge's own way to the broker. */
   readonly path: CuttablePath;
 
-  constructor(nodes: Pick<StartedCluster, 'brokers' | 'folder' | 'cores' | 'edge' | 'path'>) {
+  readonly #closeBrokers: () => Promise<void>;
+
+  constructor(
+    nodes: Pick<StartedCluster, 'brokers' | 'folder' | 'cores' | 'edge' | 'path'>,
+    closeBrokers: () => Promise<void>,
+  ) {
+    this.#closeBrokers = closeBrokers;
     ({ brokers: this.brokers, folder: this.folder, cores: this.cores } = nodes);
     ({ edge: this.edge, path: this.path } = nodes);
   }
@@ -196,8 +200,7 @@ export class StartedCluster {
   async close(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.kill()));
     await this.path.close();
-    await this.brokers.close();
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
+    await this.#closeBrokers();
   }
 }
 
@@ -206,14 +209,13 @@ export async function createCluster(
   server: NatsServer,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<StartedCluster> {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-cluster-'));
-  const brokers = await startBrokers({ count: 1, folder: join(folder, 'brokers'), server });
+  const { brokers, folder, close } = await temporaryBrokers(server);
   const path = await CuttablePath.open(brokers.all.map(({ port }) => port));
   const core = (name: string): Promise<TestNode> =>
     TestNode.create(folder, name, 'all', brokers.urls, settings);
   const cores = [await core('core-1'), await core('core-2')] as const;
   const edge = await TestNode.create(folder, 'edge-1', 'edge', path.urls, settings);
-  return new StartedCluster({ brokers, folder, cores, edge, path });
+  return new StartedCluster({ brokers, folder, cores, edge, path }, close);
 }
 
 /** As brokers are that have lost their disks. */

@@ -169,48 +169,35 @@ describe('what needs a person', () => {
 
   const problems = (nodes: readonly NodeStatus[], problem: string | null = null): string[] =>
     problemsOf({ node: 'a', problem, nodes }).map((one) => `${one.problem} / ${one.remedy}`);
+  const matching = (...patterns: RegExp[]) => patterns.map((text) => expect.stringMatching(text));
 
-  test('a cluster with all nodes has no problem, whatever they are behind', () => {
+  test('nothing, while all nodes are there, whatever they are behind', () => {
     expect(problems([active, b, edge])).toEqual([]);
   });
 
   test('a node that is away is started, or leaves', () => {
+    const lasting = 'If it will not come back: `quietzone cluster leave';
     expect(problems([active, b, seen('c', away), { ...edge, ...away }])).toEqual([
-      'c is away: no sign of life for 2 seconds / The brokers keep what it misses for 7 days. ' +
-        'Start it, or look at its network. If it will not come back: `quietzone cluster leave c` on a core.',
-      'e is away: no sign of life for 2 seconds / Scans that it has not sent wait on its disk. ' +
-        'Start it, or look at its network. If it will not come back: `quietzone cluster leave e` on a core.',
+      `c is away: no sign of life for 2 seconds / The brokers keep what it misses for 7 days. Start it, or look at its network. ${lasting} c\` on a core.`,
+      `e is away: no sign of life for 2 seconds / Scans that it has not sent wait on its disk. Start it, or look at its network. ${lasting} e\` on a core.`,
     ]);
   });
 
   test('a core that no other could follow as the leader', () => {
-    expect(problems([active, edge])).toEqual([
-      expect.stringMatching(
-        /^a is the only core that is connected \/ If it stops.* Add a second core/,
-      ),
-    ]);
-    expect(problems([active, seen('b', away), edge])).toEqual([
-      expect.stringMatching(
-        /^a is the only core that is connected \/ If it stops.* Start another core/,
-      ),
-      expect.stringMatching(/^b is away/),
-    ]);
+    const alone = /^a is the only core that is connected \/ If it stops.* Add a second core/;
+    expect(problems([active, edge])).toEqual(matching(alone));
+    const left = /^a is the only core that is connected \/ If it stops.* Start another core/;
+    expect(problems([active, seen('b', away), edge])).toEqual(matching(left, /^b is away/));
   });
 
   test('scans of a node that too few cores count; what is wrong with the log comes first', () => {
-    const marks = [
-      { journal: 1, counted: 90 },
-      { journal: 2, counted: null },
-    ];
+    const marks = [90, null].map((counted, journal) => ({ journal, counted }));
     const few = seen('d', { role: 'edge', marks });
     const core = seen('c', { role: 'core', marks: [] });
-    expect(
-      problems([active, b, core, few, { ...few, ...away, name: 'f' }], 'the disk is full'),
-    ).toEqual([
-      expect.stringMatching(/^a: the disk is full \/ Look at the log of a/),
-      expect.stringMatching(/^f is away/),
-      expect.stringMatching(/^Fewer than two cores count the scans of d \//),
-    ]);
+    const nodes = [active, b, core, few, { ...few, ...away, name: 'f' }];
+    const counted = /^Fewer than two cores count the scans of d \//;
+    const log = /^a: the disk is full \/ Look at the log of a/;
+    expect(problems(nodes, 'the disk is full')).toEqual(matching(log, /^f is away/, counted));
     expect([active, core, few].map((one) => isAtTwoCores(one, 2))).toEqual([true, null, false]);
     // With one core, no second one has them.
     expect(isAtTwoCores(active, 1)).toBe(false);
@@ -218,8 +205,7 @@ describe('what needs a person', () => {
 
   test('versions are listed while those of connected nodes differ', () => {
     expect(versionsText([active, b, seen('c', away)])).toBeUndefined();
-    expect(versionsText([active, seen('b', { version: '0.1.0' })])).toBe(
-      'a runs 0.2.0; b runs 0.1.0',
-    );
+    const older = seen('b', { version: '0.1.0' });
+    expect(versionsText([active, older])).toBe('a runs 0.2.0; b runs 0.1.0');
   });
 });

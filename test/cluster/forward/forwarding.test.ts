@@ -48,30 +48,31 @@ const text = (body: string): Reply => ({ status: 200, headers: plain, body });
 
 describe('what is sent on', () => {
   test('method, address, headers and body arrive as they were sent', async () => {
-    const seen: Array<Record<string, unknown>> = [];
+    const sent = {
+      host: 'links.example.org:8443',
+      origin: 'https://links.example.org',
+      'x-csrf-token': 't',
+      'idempotency-key': 'k-1',
+      authorization: 'Bearer abc',
+      'user-agent': 'Größe/1',
+    };
+    const names: KnownHeader[] = [
+      ...(Object.keys(sent) as KnownHeader[]),
+      'cookie',
+      'x-forwarded-for',
+    ];
+    const seen: unknown[] = [];
     const { server } = await cluster(async (request) => {
-      const names: KnownHeader[] = [
-        'host',
-        'origin',
-        'cookie',
-        'x-csrf-token',
-        'idempotency-key',
-        'authorization',
-        'user-agent',
-        'x-forwarded-for',
-      ];
-      seen.push({
-        address: `${request.method} ${request.path}?${request.query}`,
-        client: request.clientAddress,
-        headers: Object.fromEntries(names.map((name) => [name, request.header(name)])),
-        body: Buffer.from(await request.body()).toString(),
-      });
+      const { method, path, query, clientAddress } = request;
+      const headers = Object.fromEntries(names.map((name) => [name, request.header(name)]));
+      const body = Buffer.from(await request.body()).toString();
+      seen.push([`${method} ${path}?${query}`, clientAddress, headers, body]);
       return { status: 201, headers: { Location: '/v1/things/1' }, body: 'made' };
     });
+    const lines = Object.entries(sent).map(([name, value]) => `${name}: ${value}\r\n`);
     const head =
-      'POST /v1/a%20b/%C3%A4?q=%25&q=2 HTTP/1.1\r\nHost: links.example.org:8443\r\n' +
-      'Origin: https://links.example.org\r\nCookie: a=1\r\nCookie: b=2\r\nX-CSRF-Token: t\r\nIdempotency-Key: k-1\r\n' +
-      'Authorization: Bearer abc\r\nUser-Agent: Größe/1\r\nX-Forwarded-For: 9.9.9.9\r\n';
+      `POST /v1/a%20b/%C3%A4?q=%25&q=2 HTTP/1.1\r\n${lines.join('')}` +
+      'Cookie: a=1\r\nCookie: b=2\r\nX-Forwarded-For: 9.9.9.9\r\n';
     const sized = await sendRaw(server.port, [`${head}Content-Length: 5\r\n\r\n`, 'hello']);
     const chunked = await sendRaw(server.port, [
       `${head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
@@ -81,22 +82,9 @@ describe('what is sent on', () => {
     expect(sized.text).toMatch(/^content-length: 4\r$/im);
     expect(sized.text).toMatch(/\r\n\r\nmade$/);
     expect(chunked.statuses).toEqual([201]);
-    const expected = {
-      address: 'POST /v1/a%20b/%C3%A4?q=%25&q=2',
-      client: '127.0.0.1',
-      headers: {
-        host: 'links.example.org:8443',
-        origin: 'https://links.example.org',
-        cookie: 'a=1, b=2',
-        'x-csrf-token': 't',
-        'idempotency-key': 'k-1',
-        authorization: 'Bearer abc',
-        'user-agent': 'Größe/1',
-        'x-forwarded-for': undefined,
-      },
-      body: 'hello',
-    };
-    expect(seen).toEqual([expected, expected]);
+    const headers = { ...sent, cookie: 'a=1, b=2', 'x-forwarded-for': undefined };
+    const received = ['POST /v1/a%20b/%C3%A4?q=%25&q=2', '127.0.0.1', headers, 'hello'];
+    expect(seen).toEqual([received, received]);
   });
 
   test('each header once: those of the leader, but what is about its connection', async () => {
@@ -113,14 +101,9 @@ describe('what is sent on', () => {
     const answer = await sendRaw(server.port, ['GET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n']);
     const lines = answer.text.split('\r\n\r\n')[0]?.toLowerCase().split('\r\n').slice(1) ?? [];
     const names = lines.map((line) => line.split(':')[0] ?? '').filter((name) => name !== 'date');
-    expect(names.toSorted()).toEqual([
-      'content-length',
-      'content-type',
-      'set-cookie',
-      'set-cookie',
-      'x-content-type-options',
-      'x-request-id',
-    ]);
+    expect(names.toSorted().join(' ')).toBe(
+      'content-length content-type set-cookie set-cookie x-content-type-options x-request-id',
+    );
     expect(answer.text).toMatch(/^set-cookie: a=1; HttpOnly\r$/im);
     expect(answer.text).toMatch(/^set-cookie: b=2\r$/im);
     // The one under which the leader has it in its log.
@@ -279,14 +262,14 @@ describe('what a standby answers itself', () => {
     const { port } = leader.address() as AddressInfo;
     const { url } = await standBy(`http://127.0.0.1:${port}`);
     const client = new Client(url);
-    const body = { target: 'https://example.com' };
-    const post = await client.call('POST', '/v1/qr-codes', { body });
-    expect(post).toMatchObject({ status: 503, json: { code: 'outcome_unknown' } });
-    expect(post.json['detail']).toContain('Idempotency-Key');
-    const removed = await client.call('DELETE', '/v1/qr-codes/1');
-    expect(removed).toMatchObject({ status: 503, json: { code: 'outcome_unknown' } });
-    const read = await client.call('GET', '/v1/qr-codes');
-    expect(read).toMatchObject({ status: 503, json: { code: 'not_active' } });
+    for (const method of ['POST', 'DELETE', 'GET']) {
+      const { status, json } = await client.call(method, '/v1/qr-codes');
+      expect([status, json['code']]).toEqual([
+        503,
+        method === 'GET' ? 'not_active' : 'outcome_unknown',
+      ]);
+      if (method === 'POST') expect(json['detail']).toContain('Idempotency-Key');
+    }
   });
 
   test('the refusal of a body that stops arriving', async () => {
@@ -311,10 +294,8 @@ describe('a request that was forwarded', () => {
 
   test('names the client that the standby saw, not the one that a client names', async () => {
     const { url, leader } = await cluster((request) => text(request.clientAddress));
-    const forged = {
-      'x-quietzone-client': '203.0.113.9',
-      'x-quietzone-proof': `1767225600.${'A'.repeat(43)}`,
-    };
+    const proof = `1767225600.${'A'.repeat(43)}`;
+    const forged = { 'x-quietzone-client': '203.0.113.9', 'x-quietzone-proof': proof };
     const directly = new Client(`http://127.0.0.1:${leader.port}`);
     for (const client of [new Client(url), directly]) {
       const answer = await client.call('GET', '/v1/a', { headers: forged });

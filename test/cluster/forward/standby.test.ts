@@ -30,14 +30,9 @@ afterEach(() => {
   expect(defects.splice(0)).toEqual([]);
 });
 
-interface OtherLeader {
-  readonly url: string;
-  received: number;
-  open: number;
-}
-
 /** Answers with its name; on some paths with one piece of a stream, and no end. `frozen` never answers. */
-async function otherLeader(name: string): Promise<OtherLeader> {
+async function otherLeader(name: string) {
+  const state = { url: '', received: 0, open: 0 };
   const server = createServer((asked, answer) => {
     state.received += 1;
     if (name === 'frozen') return;
@@ -55,8 +50,7 @@ async function otherLeader(name: string): Promise<OtherLeader> {
     server.closeAllConnections();
     server.close();
   });
-  const { port } = server.address() as AddressInfo;
-  const state = { url: `http://127.0.0.1:${port}`, received: 0, open: 0 };
+  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return state;
 }
 

@@ -12,7 +12,6 @@ import { leadOf, LogWriter } from './log-writer.ts';
 import { MemoryLog, MemoryStream, noFaults } from './memory-log.ts';
 
 const writesOf = (key: string): StoredWrite[] => [['numbers', key, Buffer.from('1')]];
-const bytesOf = (key: string): Uint8Array => encodeWrites(writesOf(key))[0]!;
 const large = encodeWrites([['numbers', 'large', Buffer.alloc(8 * 1_048_576)]], Infinity)[0]!;
 
 /**
@@ -123,14 +122,6 @@ class Machine extends Played {
     Object.assign(this.#other, { epoch, n, chain });
   }
 
-  /** An entry that follows one which this machine has not. */
-  #gap(): Uint8Array {
-    this.#catchUp();
-    const bytes = bytesOf('x');
-    const tx = { kind: 'tx', part: 0, parts: 1, bytes } as const;
-    return this.#other.body(tx, { n: this.#other.n + 2 });
-  }
-
   /** Another machine leads that has not read the newest entries. */
   #foreign(): Uint8Array {
     this.#catchUp();
@@ -167,7 +158,6 @@ class Machine extends Played {
     gives: (to) => this.#stream.append(this.#other.release(to)),
     late: () => this.#stream.append(this.#sent!),
     again: (seq) => this.#stream.append(this.#other.bodies[Number(seq) - 1]!),
-    gap: () => this.#stream.append(this.#gap()),
     foreign: () => this.#stream.append(this.#foreign()),
     newer: (n) => this.#stream.append(packPlain([7, 1, Number(n)])),
   };
@@ -257,10 +247,6 @@ const scripts: Record<string, Record<string, [script: string, trace: string]>> =
     'where another entry stands at the place that it has stored': [
       '0 start, 0 lead, 0 tx a, 0 tx b, 10 close, 10 lose 2, 10 again 2, 10 start, 20',
       '0 stores a, 0 stores b, 10 diverged: entry 3 is not the one that was applied; stopped 3 1.2 0 0',
-    ],
-    'where a rule of the applier says so, and applies nothing after it': [
-      '0 start, 0 lead, 0 tx a, 10 gap, 10 tx b, 20',
-      '0 stores a, 10 diverged: entry 3 of epoch 1 follows 1; stopped 2 1.1 0 0',
     ],
     'where the next entry was pruned': [
       '0 start, 0 lead, 0 tx a, 10 close, 10 tx b, 10 tx a, 10 prune 4, 10 start, 20',

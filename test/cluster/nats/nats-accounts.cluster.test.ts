@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { jetstream, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { encodeRewind, rewindSubject } from '../../../src/cluster/scans/scan-messages.ts';
 import { pause } from '../../support/process.ts';
 import { notRun, openNats, temporaryBrokers } from './brokers.ts';
@@ -35,40 +35,31 @@ if ('missing' in found) {
     const { stderr } = await promisify(execFile)(found.path, args, { env: environment });
     expect(stderr).toContain('is valid');
   });
-  it('cores and an edge work together', () => withUsers(found, workTogether));
-  it('an edge gets at nothing else', () => withUsers(found, isKeptOut));
+  it('cores and an edge work together', () => workTogether(found));
+  it('an edge gets at nothing else', () => isKeptOut(found));
 }
 
-interface Users {
-  readonly url: string;
-  readonly core: NatsConnection;
-  readonly edge: NatsConnection;
-  readonly manager: JetStreamManager;
-}
-
-async function withUsers(server: NatsServer, work: (users: Users) => Promise<void>): Promise<void> {
+/** A broker with the shipped accounts, and connections of users to it. */
+async function openUsers(server: NatsServer) {
   const accounts = { file: shipped('accounts.conf'), environment };
   const { brokers, close } = await temporaryBrokers(server, accounts);
-  const connections: NatsConnection[] = [];
-  const open = async (user: string, pass: string, inboxPrefix: string): Promise<NatsConnection> => {
-    const connection = await connect({ servers: [...brokers.urls], user, pass, inboxPrefix });
-    connections.push(connection);
+  onTestFinished(close);
+  const [url = ''] = brokers.urls;
+  const open = async (user: string, pass: string, inboxPrefix = '_INBOX') => {
+    const connection = await connect({ servers: url, user, pass, inboxPrefix });
+    onTestFinished(() => connection.close());
     return connection;
   };
-  try {
-    const core = await open('core', environment.NATS_CORE_PASSWORD, '_INBOX');
-    const edge = await open('edge-1', environment.NATS_EDGE_1_PASSWORD, '_INBOX.edge-1');
-    const manager = await jetstreamManager(core);
-    for (const [name, subject] of streams) await manager.streams.add({ name, subjects: [subject] });
-    await work({ url: brokers.urls[0]!, core, edge, manager });
-  } finally {
-    await Promise.all(connections.map((connection) => connection.close()));
-    await close();
-  }
+  const core = await open('core', environment.NATS_CORE_PASSWORD);
+  const edge = await open('edge-1', environment.NATS_EDGE_1_PASSWORD, '_INBOX.edge-1');
+  const manager = await jetstreamManager(core);
+  for (const [name, subject] of streams) await manager.streams.add({ name, subjects: [subject] });
+  return { url, open, core, edge, manager };
 }
 
 /** Also through the program's own connection, which takes the permissions of an edge as they are. */
-async function workTogether({ url, core, edge }: Users): Promise<void> {
+async function workTogether(server: NatsServer): Promise<void> {
+  const { url, open, core, edge } = await openUsers(server);
   const log = jetstream(core);
   expect((await log.publish('qz.core', 'entry')).seq).toBe(1);
   const consumer = await log.consumers.get('CORE');
@@ -79,11 +70,7 @@ async function workTogether({ url, core, edge }: Users): Promise<void> {
 
   // Every core gets the requests of edges, one of them answers, and every core gets their beats.
   const beats: string[] = [];
-  const second = await connect({
-    servers: url,
-    user: 'core',
-    pass: environment.NATS_CORE_PASSWORD,
-  });
+  const second = await open('core', environment.NATS_CORE_PASSWORD);
   for (const [connection, name] of [
     [core, 'core'],
     [second, 'second'],
@@ -104,7 +91,6 @@ async function workTogether({ url, core, edge }: Users): Promise<void> {
   own.publish('qz.edge.edge-1.beat', Buffer.from('1'));
   await expect.poll(() => beats.toSorted()).toEqual(['core', 'second']);
   await own.close();
-  await second.close();
 
   edge.subscribe('qz.ask.edge-1.rewind', { callback: (_, message) => void message.respond('0') });
   const read: string[] = [];
@@ -113,16 +99,14 @@ async function workTogether({ url, core, edge }: Users): Promise<void> {
   expect((await core.request('qz.ask.edge-1.rewind')).string()).toBe('0');
   core.publish('qz.nodes.core', 'beat');
   await expect.poll(() => read).toEqual(['beat']);
-  await asksAllNodes({ core, edge });
+  await asksAllNodes(core, edge);
 
-  const operator = { user: 'operator', pass: environment.NATS_OPERATOR_PASSWORD };
-  const people = await connect({ servers: url, ...operator });
+  const people = await open('operator', environment.NATS_OPERATOR_PASSWORD);
   expect((await people.request('$SYS.REQ.SERVER.PING.JSZ', '{}')).string()).toContain('"n1"');
-  await people.close();
 }
 
 /** For scans that a core misses, without an answer: those of an edge, and of another core. */
-async function asksAllNodes({ core, edge }: Pick<Users, 'core' | 'edge'>): Promise<void> {
+async function asksAllNodes(core: NatsConnection, edge: NatsConnection): Promise<void> {
   const asked: string[] = [];
   for (const [node, client] of [
     ['edge-1', edge],
@@ -135,7 +119,8 @@ async function asksAllNodes({ core, edge }: Pick<Users, 'core' | 'edge'>): Promi
   await expect.poll(() => asked.toSorted()).toEqual(['core-2', 'edge-1']);
 }
 
-async function isKeptOut({ url, core, edge, manager }: Users): Promise<void> {
+async function isKeptOut(server: NatsServer): Promise<void> {
+  const { url, core, edge, manager } = await openUsers(server);
   await expect(connect({ servers: url })).rejects.toThrow(/[Aa]uthorization/);
   await jetstream(core).publish('qz.core', 'entry');
   const consumer = JSON.stringify({

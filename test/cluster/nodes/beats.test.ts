@@ -56,13 +56,12 @@ function openNode(
 }
 
 /** The trace has what each change resolved with (`a 5: 1 behind`), who stops, and what the script looks at. */
-class Nodes {
-  readonly #network = new BeatsNetwork();
+class Nodes extends BeatsNetwork {
   readonly #nodes = new Map<string, ReturnType<typeof openNode>>();
 
   #open(instance: string, role: NodeStart['role'], registered: readonly string[]): void {
     const names = registered.length === 0 ? undefined : (): readonly string[] => registered;
-    this.#nodes.set(instance, openNode(this.#network, instance, role, names));
+    this.#nodes.set(instance, openNode(this, instance, role, names));
   }
 
   #of(instance: string): Beats {
@@ -71,7 +70,7 @@ class Nodes {
 
   async #follow(instance: string, number: string): Promise<void> {
     const behind = await this.#of(instance).linksFollowed(Number(number));
-    this.#network.note(`${instance} ${number}: ${behind} behind`);
+    this.note(`${instance} ${number}: ${behind} behind`);
   }
 
   readonly #steps: Steps = {
@@ -86,32 +85,30 @@ class Nodes {
       this.#nodes.get(core)!.state.counted = Number(position);
     },
     /** Of a journal, by enough cores. */
-    'counted?': (instance) =>
-      this.#network.note(`${instance} ${this.#of(instance).marks.counted(3)}`),
+    'counted?': (instance) => this.note(`${instance} ${this.#of(instance).marks.counted(3)}`),
     /** The script does not wait for the answer. */
     follow: (instance, number) => void this.#follow(instance, number),
-    cut: (...instances) => instances.forEach((one) => this.#network.cutOff.add(one)),
-    heal: (...instances) => instances.forEach((one) => this.#network.cutOff.delete(one)),
+    cut: (...instances) => instances.forEach((one) => this.cutOff.add(one)),
+    heal: (...instances) => instances.forEach((one) => this.cutOff.delete(one)),
     end: (instance) => this.#of(instance).end(),
     close: (instance) => this.#of(instance).close(),
     /** A beat of an edge, or of a core, that comes late. */
     late: (subject, name, instance, isLast) => {
       const role = subject.startsWith('qz.edge') ? 'edge' : 'all';
       const beat = { ...said, role, name: name, instance: instance, isLast: isLast === 'last' };
-      this.#network.connection('late').publish(subject, encodeBeat(beat as never));
+      this.connection('late').publish(subject, encodeBeat(beat as never));
     },
     sees: (instance) => {
       const seen = this.#of(instance).connected();
-      this.#network.note(`${instance} sees ${seen.map((beat) => beat.instance).join(' ')}`.trim());
+      this.note(`${instance} sees ${seen.map((beat) => beat.instance).join(' ')}`.trim());
     },
-    lacks: (instance) =>
-      this.#network.note(`${instance} lacks ${this.#of(instance).linksBehind ?? '?'}`),
-    away: (instance) => this.#network.note(`away: ${this.#of(instance).away().join(' ')}`),
-    watch: () => (this.#network.isWatched = true),
+    lacks: (instance) => this.note(`${instance} lacks ${this.#of(instance).linksBehind ?? '?'}`),
+    away: (instance) => this.note(`away: ${this.#of(instance).away().join(' ')}`),
+    watch: () => (this.isWatched = true),
   };
 
-  play(script: string): Promise<string> {
-    return this.#network.play(script, this.#steps);
+  run(script: string): Promise<string> {
+    return this.play(script, this.#steps);
   }
 }
 
@@ -176,7 +173,7 @@ const scripts: Record<string, [script: string, trace: string]> = {
 };
 
 it.each(Object.entries(scripts))('%s', async (_, [script, trace]) => {
-  expect(await new Nodes().play(script)).toBe(trace);
+  expect(await new Nodes().run(script)).toBe(trace);
 });
 
 test('what is no beat, and one under the subject of another, count for nothing', async () => {
@@ -195,13 +192,7 @@ test('what is no beat, and one under the subject of another, count for nothing',
 });
 
 test('a beat says the version of its program, its journals, and what its core has', () => {
-  const journaled = {
-    atMs: 1_234,
-    tails: [
-      [7, 100],
-      [9, 0],
-    ],
-  } as const;
+  const journaled = { atMs: 1_234, tails: [[7, 100] as const] };
   const counted = Array.from({ length: 65_536 }, (_, journal) => [journal, 2 ** 52] as const);
   const cores = Array.from({ length: 100 }, (_, at) => `${at}`.padStart(32, 'core'));
   const largest: Mark = { savedSeq: 3, counted, cores, applied: [1, 2] };
@@ -210,28 +201,18 @@ test('a beat says the version of its program, its journals, and what its core ha
   // A message of NATS, however many journals and cores there are.
   expect(encodeBeat({ ...beat, mark: largest }).length).toBeLessThan(1_000_000);
   expect(readBeat(encodeBeat(beat))).toEqual(beat);
-  const fields = unpackPlain(encodeBeat(beat));
-  if (!Array.isArray(fields)) throw new Error('Expected an array');
   // A field that this program does not know.
+  const fields = unpackPlain(encodeBeat(beat)) as unknown[];
   expect(readBeat(packPlain([...fields, 'more']))).toEqual(beat);
-  const wrong = {
+  const tails = [7, [7], [[7, -1]], [[7, 1, 1]]];
+  const marks = [{ savedSeq: -1 }, { counted: [[1, -1]] }, { counted: 3 }, { cores: [7] }];
+  const applied = [{ applied: undefined }, { applied: [1, -1] }];
+  const wrong: Record<string, readonly unknown[]> = {
     version: [null, 7, '', '\u001b[31m'],
-    journaled: [
-      null,
-      { atMs: 1 },
-      { atMs: -1, tails: [] },
-      ...[7, [7], [[7, -1]], [[7, 1, 1]]].map((tails) => ({ atMs: 1, tails })),
-    ],
-    mark: [
-      'mark',
-      { ...mark, savedSeq: -1 },
-      { ...mark, counted: [[1, -1]] },
-      { ...mark, counted: 3 },
-      { ...mark, cores: [7] },
-      { ...mark, applied: undefined },
-      { ...mark, applied: [1, -1] },
-    ],
+    journaled: [null, { atMs: 1 }, { atMs: -1, tails: [] }],
+    mark: ['mark', ...[...marks, ...applied].map((fields) => ({ ...mark, ...fields }))],
   };
+  wrong['journaled'] = [...wrong['journaled']!, ...tails.map((each) => ({ atMs: 1, tails: each }))];
   for (const [name, values] of Object.entries(wrong)) {
     for (const value of values) {
       expect(readBeat(encodeBeat({ ...beat, [name]: value }))).toBeUndefined();

@@ -175,13 +175,14 @@ class Simulation {
     }
   }
 
-  #isToServe(machine: Machine): boolean {
-    return machine.stop === undefined && machine !== this.#injector.ill;
+  #serving(): Machine[] {
+    const { ill } = this.#injector;
+    return this.#machines.filter((machine) => machine.stop === undefined && machine !== ill);
   }
 
   /** A machine leads, and all that serve have applied the same. */
   #isWhole(): boolean {
-    const serving = this.#machines.filter((machine) => this.#isToServe(machine));
+    const serving = this.#serving();
     if (serving.length === 0) return true;
     const [first, ...others] = serving.map(({ store }) => store.position());
     if (others.some(({ chain }) => Buffer.compare(chain, first!.chain) !== 0)) return false;
@@ -213,8 +214,7 @@ class Simulation {
     const before = this.#doneCount();
     const isDone = (): boolean => this.#doneCount() > before;
     while (this.#time.nowMs < untilMs) {
-      const serving = this.#machines.filter((machine) => this.#isToServe(machine));
-      if (serving.length === 0) return;
+      if (this.#serving().length === 0) return;
       const leader = this.#machines.find(isLeading);
       if (leader !== undefined) void this.#write(leader);
       await this.#time.run(this.#time.nowMs + clientEveryMs, isDone);
