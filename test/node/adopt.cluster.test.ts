@@ -40,21 +40,10 @@ async function begin(server: NatsServer): Promise<void> {
   node = await TestNode.create(folder, 'core-1', 'all', brokers.urls, {
     QZ_BOOTSTRAP_EMAIL: email,
     QZ_BOOTSTRAP_PASSWORD: password,
-    QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
   });
-  restored = await TestNode.create(folder, 'core-2', 'all', brokers.urls, {
-    QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
-  });
+  restored = await TestNode.create(folder, 'core-2', 'all', brokers.urls);
   const settings = Object.entries(node.environment);
   alone = Object.fromEntries(settings.filter(([name]) => !name.startsWith('QZ_CLUSTER_')));
-}
-
-function startAlone(): ServiceProcess {
-  const [api, redirect] = [alone['QZ_API_PORT'], alone['QZ_REDIRECT_PORT']].map(Number);
-  const ports = { api: api!, redirect: redirect! };
-  const service = new ServiceProcess({ dataDir: node.dataDir, ports, environment: alone });
-  onTestFinished(() => service.kill());
-  return service;
 }
 
 async function scan(times: number): Promise<void> {
@@ -68,7 +57,9 @@ function bytesLeft(journal: number): number {
 }
 
 async function makeAlone(): Promise<void> {
-  const service = startAlone();
+  const { dataDir, ports } = node;
+  const service = new ServiceProcess({ dataDir, ports, environment: alone });
+  onTestFinished(() => service.kill());
   await service.ready();
   key = service.apiKey;
   const api = node.client(key);
@@ -76,12 +67,9 @@ async function makeAlone(): Promise<void> {
   code = new TestCode(made.json);
   const endpoint = { url: receiver.url('/hook'), events: ['qr.scanned'] };
   expect((await api.call('POST', '/v1/webhooks', { body: endpoint })).status).toBe(201);
-  const svg =
-    '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64"><rect width="64" height="64"/></svg>';
-  const put = await api.call('POST', '/v1/logos', {
-    raw: svg,
-    headers: { 'content-type': 'image/svg+xml' },
-  });
+  const raw = '<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64"><rect/></svg>';
+  const headers = { 'content-type': 'image/svg+xml' };
+  const put = await api.call('POST', '/v1/logos', { raw, headers });
   expect(put.status).toBe(201);
   logo = word(put.json['id']);
   await scan(3);

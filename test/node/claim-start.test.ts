@@ -6,7 +6,7 @@ import { encodeJoinAnswer } from '../../src/cluster/nodes/join-message.ts';
 import { claimStart, listenMs } from '../../src/node/claim-start.ts';
 import { Upkeep } from '../../src/node/upkeep.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { BeatsNetwork } from '../cluster/nodes/beats-network.ts';
+import { BeatsNetwork, beatOf } from '../cluster/nodes/beats-network.ts';
 
 type Leader = 'admits' | 'refuses' | 'is away';
 
@@ -43,9 +43,7 @@ function fixture(role: 'all' | 'edge', isLastHere: boolean, leader: Leader = 'is
   );
   const other = network.connection('a');
   const beat = (atMs: number, instance = 'n_1', isLast = false): void => {
-    const start = { name: 'a', instance, role, redirects: true, url: 'http://a', version: '1' };
-    const journaled = { atMs: 0, tails: [] };
-    const bytes = encodeBeat({ ...start, linkNumber: 0, isLast, journaled, mark: null });
+    const bytes = encodeBeat(beatOf('a', role, { instance, isLast }));
     network.time.later(atMs, () => other.publish(beatSubject({ name: 'a', role }), bytes));
   };
   return { network, settled, connection, beat, stopping };

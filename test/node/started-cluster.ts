@@ -35,7 +35,7 @@ const phone =
 export class TestNode {
   readonly dataDir: string;
   readonly environment: Readonly<Record<string, string>>;
-  readonly #ports: Ports;
+  readonly ports: Ports;
   readonly #role: 'all' | 'edge';
   #service: ServiceProcess | undefined;
 
@@ -46,7 +46,7 @@ export class TestNode {
     settings: Readonly<Record<string, string>>,
   ) {
     this.dataDir = dataDir;
-    this.#ports = ports;
+    this.ports = ports;
     this.#role = role;
     const environment = { ...small, ...settings, QZ_CLUSTER_ADVERTISE_URL: this.apiUrl };
     this.environment = settingsOf({ dataDir, ports, environment });
@@ -69,7 +69,7 @@ export class TestNode {
   }
 
   get apiUrl(): string {
-    return `http://127.0.0.1:${this.#ports.api}`;
+    return `http://127.0.0.1:${this.ports.api}`;
   }
 
   get service(): ServiceProcess {
@@ -81,7 +81,7 @@ export class TestNode {
   start(): ServiceProcess {
     this.#service = new ServiceProcess({
       dataDir: this.dataDir,
-      ports: this.#ports,
+      ports: this.ports,
       command: ['serve', '--role', this.#role],
       environment: this.environment,
     });
@@ -98,7 +98,7 @@ export class TestNode {
 
   /** One scan. @returns where the link leads, or the status of what is answered instead */
   async scan(code: string): Promise<string | number> {
-    const url = `http://127.0.0.1:${this.#ports.redirect}/${code}`;
+    const url = `http://127.0.0.1:${this.ports.redirect}/${code}`;
     const headers = { 'user-agent': phone, connection: 'close' };
     const answer = await fetch(url, { redirect: 'manual', headers });
     await answer.body?.cancel();

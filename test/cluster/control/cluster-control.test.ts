@@ -12,6 +12,7 @@ import { emptyPosition } from '../../../src/cluster/log/applier.ts';
 import type { Leader } from '../../../src/cluster/log/entry.ts';
 import type { Beat } from '../../../src/cluster/nodes/beat-message.ts';
 import type { NodeRecord } from '../../../src/store/management/cluster.ts';
+import { beatOf } from '../nodes/beats-network.ts';
 import { VirtualTime } from '../virtual-time.ts';
 
 const leaderOf = (name: string): Leader => ({
@@ -28,13 +29,8 @@ const node = (name: string, role: NodeRecord['role'], journals: readonly number[
   past: [],
   joinedAtMs: 5,
 });
-const beat = (name: string, role: NodeRecord['role'], linkNumber: number): Beat => {
-  const url = role === 'edge' ? '' : `http://${name}:8080`;
-  const redirects = role !== 'core';
-  const journaled = { atMs: 0, tails: [] };
-  const start = { name, role, url, redirects, instance: `n_${name}`, version: '0.2.0' };
-  return { ...start, linkNumber, isLast: false, journaled, mark: null };
-};
+const beat = (name: string, role: NodeRecord['role'], linkNumber: number): Beat =>
+  beatOf(name, role, { linkNumber, url: role === 'edge' ? '' : `http://${name}:8080` });
 const nodes = [
   node('a', 'all', [1, 2]),
   node('b', 'core', []),

@@ -1,13 +1,11 @@
 /** A reader that keeps what it reads, holds the log to the port's promises, and begins again when its reading ends. */
+import { expect } from 'vitest';
 import type { OrderedLog, Reading } from '../../../src/cluster/log/ordered-log.ts';
-
-const utf8 = new TextDecoder();
 
 export class LogRecorder {
   readonly #log: OrderedLog;
   readonly #from: number;
   readonly #bodies: Uint8Array[] = [];
-  readonly #awaited = new Set<{ seq: number; reached: () => void }>();
   readonly violations: string[] = [];
   /** How often the reading ended and was begun again. */
   endings = 0;
@@ -24,12 +22,8 @@ export class LogRecorder {
     return this.#from + this.#bodies.length;
   }
 
-  get positions(): number[] {
-    return this.#bodies.map((_, index) => this.#from + index);
-  }
-
   get texts(): string[] {
-    return this.#bodies.map((body) => utf8.decode(body));
+    return this.#bodies.map((body) => Buffer.from(body).toString());
   }
 
   body(seq: number): Uint8Array {
@@ -37,13 +31,12 @@ export class LogRecorder {
   }
 
   text(seq: number): string {
-    return utf8.decode(this.body(seq));
+    return Buffer.from(this.body(seq)).toString();
   }
 
   /** Resolves when this position was read. */
-  reached(seq: number): Promise<void> {
-    if (seq < this.next) return Promise.resolve();
-    return new Promise((reached) => void this.#awaited.add({ seq, reached }));
+  async reached(seq: number): Promise<void> {
+    await expect.poll(() => this.next, { interval: 5 }).toBeGreaterThan(seq);
   }
 
   stop(): void {
@@ -60,11 +53,6 @@ export class LogRecorder {
         if (over || this.#stopped) this.violations.push(`entry ${seq} after the end`);
         if (seq !== this.next) this.violations.push(`entry ${seq} instead of ${this.next}`);
         this.#bodies.push(body);
-        for (const awaited of this.#awaited) {
-          if (awaited.seq > seq) continue;
-          this.#awaited.delete(awaited);
-          awaited.reached();
-        }
       },
       ended: (error) => {
         if (asking) this.violations.push('ended from within follow');

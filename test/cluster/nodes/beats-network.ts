@@ -1,5 +1,25 @@
 /** Carries beats, and questions with their answers, between nodes of one thread, in virtual time. */
+import type { Beat } from '../../../src/cluster/nodes/beat-message.ts';
 import { Played } from '../virtual-time.ts';
+
+/** A beat of a node. */
+export const beatOf = (
+  name: string,
+  role: Beat['role'] = 'all',
+  more: Partial<Beat> = {},
+): Beat => ({
+  name,
+  role,
+  instance: `n_${name}`,
+  url: role === 'edge' ? '' : `http://${name}`,
+  redirects: role !== 'core',
+  version: '0.2.0',
+  linkNumber: 0,
+  isLast: false,
+  journaled: { atMs: 0, tails: [] },
+  mark: null,
+  ...more,
+});
 
 type Call<Returned> = (bytes: Uint8Array, subject: string) => Returned;
 

@@ -9,19 +9,7 @@ import {
 import { packPlain, unpackPlain } from '../../../src/store/codec.ts';
 import { Beats } from '../../../src/cluster/nodes/beats.ts';
 import type { Steps } from '../virtual-time.ts';
-import { BeatsNetwork } from './beats-network.ts';
-
-/** A beat of an edge without its names. */
-const said = {
-  role: 'edge',
-  redirects: true,
-  linkNumber: 0,
-  url: '',
-  isLast: false,
-  version: '0.2.0',
-  journaled: { atMs: 0, tails: [] },
-  mark: null,
-} as const;
+import { BeatsNetwork, beatOf } from './beats-network.ts';
 
 const nothing: Mark = { savedSeq: 0, counted: [], cores: [], applied: [0, 0] };
 
@@ -95,8 +83,8 @@ class Nodes extends BeatsNetwork {
     /** A beat of an edge, or of a core, that comes late. */
     late: (subject, name, instance, isLast) => {
       const role = subject.startsWith('qz.edge') ? 'edge' : 'all';
-      const beat = { ...said, role, name: name, instance: instance, isLast: isLast === 'last' };
-      this.connection('late').publish(subject, encodeBeat(beat as never));
+      const beat = beatOf(name!, role, { instance: instance!, isLast: isLast === 'last' });
+      this.connection('late').publish(subject, encodeBeat(beat));
     },
     sees: (instance) => {
       const seen = this.#of(instance).connected();
@@ -180,7 +168,7 @@ test('what is no beat, and one under the subject of another, count for nothing',
   const network = new BeatsNetwork();
   const { beats } = openNode(network, 'a', 'all');
   const { publish } = network.connection('x');
-  const beat = { ...said, name: 'b', instance: 'n_b' };
+  const beat = beatOf('b', 'edge');
   publish('qz.nodes.b', encodeBeat(beat));
   publish('qz.edge.c.beat', encodeBeat(beat));
   publish('qz.edge.b.beat', encodeBeat({ ...beat, role: 'all' }));
@@ -197,7 +185,7 @@ test('a beat says the version of its program, its journals, and what its core ha
   const cores = Array.from({ length: 100 }, (_, at) => `${at}`.padStart(32, 'core'));
   const largest: Mark = { savedSeq: 3, counted, cores, applied: [1, 2] };
   const mark: Mark = { ...largest, counted: [[7, 100]] };
-  const beat = { ...said, name: 'b', instance: 'n_b', version: '0.2.0-rc.1', journaled, mark };
+  const beat = beatOf('b', 'edge', { version: '0.2.0-rc.1', journaled, mark });
   // A message of NATS, however many journals and cores there are.
   expect(encodeBeat({ ...beat, mark: largest }).length).toBeLessThan(1_000_000);
   expect(readBeat(encodeBeat(beat))).toEqual(beat);

@@ -19,6 +19,7 @@ import {
   signingKeysFile,
 } from '../../../src/workspaces/signing-keys.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
+import { beatOf } from './beats-network.ts';
 
 const secret = 'a secret of the cluster that is long enough';
 const keys = new ClusterKeys(secret);
@@ -108,20 +109,6 @@ test('a start with another secret is refused, where the cluster has published an
   expect(() => checkSecret({ store, keys: other })).toThrow('cluster.secret is another one here');
 });
 
-const beat = (name: string, role: Beat['role'] = 'all'): Beat => ({
-  name,
-  version: '1',
-  role,
-  instance: `n_${name}`,
-  linkNumber: 1,
-  url: '',
-  redirects: true,
-  isLast: false,
-  journaled: { atMs: 0, tails: [] },
-  mark: null,
-});
-
-/** One store stands for what every core has applied; each core has a folder. */
 /** One store stands for what every core has applied; each core has a folder. */
 async function rotation() {
   const { store, folder, other, publish } = fixture();
@@ -135,7 +122,7 @@ async function rotation() {
     keys,
     randomBytes,
     nodes: { cores: () => cores as never },
-    beats: { own: beat('a'), connected: () => connected },
+    beats: { own: beatOf('a'), connected: () => connected },
   };
   const kids = (path: string): string[] => readSigningKeys(path).map(({ kid }) => kid);
   const write = (path: string): boolean => updateSigningKeys({ store, folder: path, keys });
@@ -144,7 +131,7 @@ async function rotation() {
 
 test('a rotation is one commit, of which each core makes its file; older keys stay', async () => {
   const { store, folder, other, connected, options, kids } = await rotation();
-  connected.push(beat('b'), beat('e', 'edge'));
+  connected.push(beatOf('b'), beatOf('e', 'edge'));
   const end = followSigningKeys({ store, folder: other, keys, log: createLog('silent') });
   const [first] = kids(folder);
   const version = accessVersion(store);

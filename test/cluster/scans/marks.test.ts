@@ -1,65 +1,63 @@
+/** What the cores of a cluster have of each journal and of the logs, as one node knows it. */
 import { expect, it } from 'vitest';
 import type { Mark } from '../../../src/cluster/nodes/beat-message.ts';
 import { Marks } from '../../../src/cluster/scans/marks.ts';
-import { Played, type Steps } from '../virtual-time.ts';
 
-const mark: Mark = { savedSeq: 0, counted: [], cores: ['a', 'b', 'c'], applied: [0, 0] };
+class KnownMarks extends Marks {
+  /** `b.2` is registered for the second time. */
+  cores(...cores: readonly string[]): void {
+    const runs = cores
+      .map((core) => core.split('.'))
+      .map(([name, run = '1']) => [name!, Number(run)]);
+    this.setCores(new Map(runs as Array<[string, number]>));
+  }
 
-/** The marks of all cores at one node. The trace has what the script asks for. */
-class MarksPlay extends Played {
-  readonly #marks = new Marks();
+  report(core: string, mark: Partial<Mark>): void {
+    this.take(core, { savedSeq: 0, counted: [], cores: [], applied: [0, 0], ...mark });
+  }
 
-  readonly #steps: Steps = {
-    /** All that are registered, each with its run. */
-    cores: (...cores) =>
-      this.#marks.setCores(
-        new Map(cores.map((core) => [core.split('.')[0]!, Number(core.split('.')[1] ?? 1)])),
-      ),
-    counts: (core, position, journal = '1') =>
-      this.#marks.take(core, { ...mark, counted: [[Number(journal), Number(position)]] }),
-    saved: (core, seq) => this.#marks.take(core, { ...mark, savedSeq: Number(seq) }),
-    applied: (core) => this.#marks.take(core, { ...mark, applied: [5, 6] }),
-    'counted?': (journal = '1') => this.note(`${this.#marks.counted(Number(journal))}`),
-    'saved?': () => this.note([...this.#marks.saved()].join(' ')),
-    'applied?': () => {
-      const applied = [...this.#marks.applied().values()];
-      this.note(applied.map(String).join(' '));
-    },
-  };
-
-  run(script: string): Promise<string> {
-    return this.play(script, this.#steps);
+  /** @returns what enough cores have of journal 1 then */
+  counts(core: string, position: number): number | undefined {
+    this.report(core, { counted: [[1, position]] });
+    return this.counted(1);
   }
 }
 
-const scripts: Record<string, [script: string, trace: string]> = {
-  'two cores have it, whatever the others do': [
-    '0 cores a b c + counted? + counts a 100 + counted? + counts b 70 + counted? + counts c 90 + counted? + counts b 120 + counted? + counted? 2',
-    '0 undefined, 0 undefined, 0 70, 0 90, 0 100, 0 0',
-  ],
-  'the only core has it': [
-    '0 cores + counted? + cores a + counts a 100 + counts b 200 + counted?',
-    '0 undefined, 0 100',
-  ],
-  'a mark from before a core registered again counts for nothing': [
-    '0 cores a b + saved a 3 + saved b 9 + counts a 30 + counts b 20 + saved a 7 + cores a b.2 + counted? + saved?',
-    '0 undefined, 0 a,7 b,0',
-  ],
-  'a core that has left counts for nothing, also when it is back': [
-    '0 cores a b c + counts a 30 + counts b 20 + counts c 10 + cores a c d + counted? + cores a b c + counted? + saved?',
-    '0 10, 0 10, 0 a,0 b,0 c,0',
-  ],
-  'it is lower when a core comes back with less, and stays while one is silent': [
-    '0 cores a b + counts a 100 + counts b 100 + counts a 200 + counted? + counts b 50 + counted? + counts b 1 2 + counted?',
-    '0 100, 0 50, 0 0',
-  ],
-  'what cores have applied is what they last reported; nothing of others, or after another registration':
-    [
-      '0 cores a b silent + applied a + applied b + applied unknown + applied? + cores a b.2 silent + applied?',
-      '0 5,6 5,6 0,0, 0 5,6 0,0 0,0',
-    ],
-};
+it('two cores have a journal, whatever the others do; or the only one has it', () => {
+  const marks = new KnownMarks();
+  expect(marks.counted(1)).toBeUndefined();
+  marks.cores('a');
+  expect([marks.counts('a', 100), marks.counts('b', 200)]).toEqual([100, 100]);
+  const three = new KnownMarks();
+  three.cores('a', 'b', 'c');
+  const reports = [three.counts('a', 100), three.counts('b', 70), three.counts('c', 90)];
+  expect([...reports, three.counts('b', 120)]).toEqual([undefined, 70, 90, 100]);
+  expect(three.counted(2)).toBe(0);
+});
 
-it.each(Object.entries(scripts))('%s', async (_, [script, trace]) => {
-  expect(await new MarksPlay().run(script)).toBe(trace);
+it('what is counted is lower when a core comes back with less, and stays while one is silent', () => {
+  const marks = new KnownMarks();
+  marks.cores('a', 'b');
+  marks.counts('a', 100);
+  expect([marks.counts('b', 100), marks.counts('a', 200), marks.counts('b', 50)]).toEqual([
+    100, 100, 50,
+  ]);
+  marks.report('b', { counted: [[2, 1]] });
+  expect(marks.counted(1)).toBe(0);
+});
+
+it('a mark from before a core registered again, or had left, counts for nothing', () => {
+  const marks = new KnownMarks();
+  marks.cores('a', 'b', 'silent');
+  for (const core of ['a', 'b', 'unknown']) {
+    marks.report(core, { savedSeq: 7, counted: [[1, 30]], applied: [5, 6] });
+  }
+  expect([...marks.saved()].join(' ')).toBe('a,7 b,7 silent,0');
+  marks.cores('a', 'b.2', 'silent');
+  expect(marks.counted(1)).toBeUndefined();
+  expect([...marks.saved()].join(' ')).toBe('a,7 b,0 silent,0');
+  expect([...marks.applied().values()].join(' ')).toBe('5,6 0,0 0,0');
+  marks.cores('silent');
+  marks.cores('a', 'silent');
+  expect([...marks.saved()].join(' ')).toBe('a,0 silent,0');
 });

@@ -33,11 +33,10 @@ export const diskMs = 3;
 /** So that most batches of several writes stand in several entries. */
 const partBytes = 60;
 
-interface Commit {
-  /** Before it. */
+/** After a transaction. */
+interface Stored {
+  readonly records: Map<string, number>;
   readonly position: LogPosition;
-  /** What stood there before, in the order of the writes. */
-  readonly before: ReadonlyArray<readonly [key: string, value: number | undefined]>;
 }
 
 /** Of a batch, as the environment bounds it by bytes. */
@@ -47,26 +46,28 @@ const batchWritesMax = 8;
 type Soon = (run: () => void) => void;
 
 class MemoryStore {
-  #records = new Map<string, number>();
-  #position = emptyPosition;
-  /** Not flushed, the newest last. */
-  #unflushed: Commit[] = [];
+  /** The first was flushed, the last is the newest. */
+  #states: [Stored, ...Stored[]] = [{ records: new Map(), position: emptyPosition }];
   /** Of the batch that runs. */
   #running: { writes: StoredWrite[]; values: Map<string, number | undefined> } | undefined;
   /** No transaction can be stored. */
   isFull = false;
 
+  get #newest(): Stored {
+    return this.#states.at(-1)!;
+  }
+
   records(): ReadonlyMap<string, number> {
-    return this.#records;
+    return this.#newest.records;
   }
 
   position(): LogPosition {
-    return this.#position;
+    return this.#newest.position;
   }
 
   get(key: string): number | undefined {
     const values = this.#running?.values;
-    return values?.has(key) === true ? values.get(key) : this.#records.get(key);
+    return values?.has(key) === true ? values.get(key) : this.#newest.records.get(key);
   }
 
   put(key: string, value: number): void {
@@ -118,7 +119,7 @@ class MemoryStore {
   /** As one process has it. @param stored takes its time */
   replicated(stored: Soon): ReplicatedStore {
     return {
-      position: () => this.#position,
+      position: () => this.position(),
       apply: (writes, position) =>
         new Promise((resolve, reject) => {
           stored(() => {
@@ -135,38 +136,27 @@ class MemoryStore {
 
   #apply(writes: readonly StoredWrite[], position: LogPosition): void {
     if (this.isFull) throw new Error('the disk is full');
-    const before: Array<readonly [string, number | undefined]> = [];
+    const records = new Map(this.#newest.records);
     for (const [, key, bytes] of writes) {
-      const name = String(key);
-      before.push([name, this.#records.get(name)]);
-      if (bytes === undefined) this.#records.delete(name);
-      else this.#records.set(name, Buffer.from(bytes).readDoubleLE());
+      if (bytes === undefined) records.delete(String(key));
+      else records.set(String(key), Buffer.from(bytes).readDoubleLE());
     }
-    this.#unflushed.push({ before, position: this.#position });
-    this.#position = position;
+    this.#states.push({ records, position });
   }
 
   /** The machine is replaced. */
   empty(): void {
-    this.#records = new Map();
-    this.#position = emptyPosition;
-    this.flush();
+    this.#states = [{ records: new Map(), position: emptyPosition }];
   }
 
   /** What was stored so far survives a loss of power. */
   flush(): void {
-    this.#unflushed = [];
+    this.#states = [this.#newest];
   }
 
   /** @param keep transactions that were not flushed, and are there all the same */
   loseUnflushed(keep: number): void {
-    for (const { before, position } of this.#unflushed.splice(keep).toReversed()) {
-      for (const [key, value] of before.toReversed()) {
-        if (value === undefined) this.#records.delete(key);
-        else this.#records.set(key, value);
-      }
-      this.#position = position;
-    }
+    this.#states.splice(1 + keep);
     this.flush();
   }
 }
@@ -214,13 +204,9 @@ export class Machine {
     this.name = options.name;
   }
 
-  get isUp(): boolean {
-    return this.#process !== undefined;
-  }
-
   /** It is up and not paused. */
   get isRunning(): boolean {
-    return this.isUp && this.#paused === undefined;
+    return this.#process !== undefined && this.#paused === undefined;
   }
 
   /** Of its present or last process. */
