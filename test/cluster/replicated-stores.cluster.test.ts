@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
+import type { NatsServer } from '../../config/demo/nats-server.ts';
 import { isCopying } from '../../src/cluster/copy/copy-receiver.ts';
 import {
   beginLog,
@@ -36,7 +36,7 @@ import { systemClock, systemTimers } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { TestNode } from '../node/started-cluster.ts';
 import { soon } from '../support/soon.ts';
-import { notRun, temporaryBrokers } from './nats/brokers.ts';
+import { withNatsServer, temporaryBrokers } from './nats/brokers.ts';
 
 async function open(server: NatsServer) {
   const opened = await temporaryBrokers(server);
@@ -198,12 +198,10 @@ async function prunesWhileFollowed(server: NatsServer): Promise<void> {
   expect([standby.replication.problem, leader.replication.problem]).toEqual([undefined, undefined]);
 }
 
-const found = await findNatsServer();
-if ('missing' in found) notRun('replicated stores', found);
-else {
+await withNatsServer('replicated stores', (found) => {
   test('a log begins with data once; a store with other data, or without any, does not follow', () =>
     beginsOnce(found));
   test('a core begins the cluster, also after it was killed', () => startsOnce(found));
   test('brokers that are out of storage are named, until they have more', () => runsFull(found));
   test('a log is pruned while it is followed', () => prunesWhileFollowed(found));
-}
+});

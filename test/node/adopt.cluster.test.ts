@@ -5,13 +5,13 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { findNatsServer, type NatsServer } from '../../config/demo/nats-server.ts';
+import type { NatsServer } from '../../config/demo/nats-server.ts';
 import { logStream } from '../../src/cluster/nats/log-streams.ts';
 import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
 import { readNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/config.ts';
 import { adopt } from '../../src/node/stopped/adopt.ts';
-import { makeStream, notRun, temporaryBrokers } from '../cluster/nats/brokers.ts';
+import { makeStream, withNatsServer, temporaryBrokers } from '../cluster/nats/brokers.ts';
 import { word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { type CommandResult, runCommand, ServiceProcess } from '../support/process.ts';
@@ -199,9 +199,7 @@ async function adoptBackup(): Promise<void> {
   await api.close();
 }
 
-const found = await findNatsServer();
-if ('missing' in found) notRun('a machine alone that moves into a cluster', found);
-else {
+await withNatsServer('a machine alone that moves into a cluster', (found) => {
   beforeAll(() => begin(found));
   afterAll(async () => {
     await node.kill();
@@ -214,4 +212,4 @@ else {
   test('its adoption is cut short, and finished', adoptCutShort);
   test('it continues as a core: keys, sign-in, totals, deliveries', goOn);
   test('a backup of it becomes the first core of another cluster', adoptBackup);
-}
+});

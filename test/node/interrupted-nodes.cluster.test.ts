@@ -15,7 +15,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { findNatsServer } from '../../config/demo/nats-server.ts';
 import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
 import { coreBeats, readBeat } from '../../src/cluster/nodes/beat-message.ts';
 import { scanStream, scanSubject } from '../../src/cluster/scans/scan-messages.ts';
@@ -25,7 +24,7 @@ import { pause } from '../support/process.ts';
 import { preload } from '../support/program.ts';
 import { soon } from '../support/soon.ts';
 import { createCluster, type StartedCluster, TestCode, TestNode } from './started-cluster.ts';
-import { notRun, openNats } from '../cluster/nats/brokers.ts';
+import { withNatsServer, openNats } from '../cluster/nats/brokers.ts';
 
 const target = 'https://example.com/';
 const paceMs = 30;
@@ -186,9 +185,7 @@ async function endsWithAll(): Promise<void> {
   await isCounted();
 }
 
-const found = await findNatsServer();
-if ('missing' in found) notRun('nodes that are cut short, copied and cut off', found);
-else {
+await withNatsServer('nodes that are cut short, copied and cut off', (found) => {
   beforeAll(async () => {
     cluster = await createCluster(found, clock);
   });
@@ -205,4 +202,4 @@ else {
     'the event of a campaign has the scans of an edge that was cut off, also by another leader',
     endsWithAll,
   );
-}
+});

@@ -4,10 +4,9 @@
  */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findNatsServer } from '../../config/demo/nats-server.ts';
 import { loadConfig } from '../../src/config.ts';
 import { reseed } from '../../src/node/stopped/reseed.ts';
-import { notRun } from '../cluster/nats/brokers.ts';
+import { withNatsServer } from '../cluster/nats/brokers.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { type CommandResult, runCommand } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
@@ -132,9 +131,7 @@ async function joinAgain(): Promise<void> {
   await isCounted(second);
 }
 
-const found = await findNatsServer();
-if ('missing' in found) notRun('cores that join and reseed by commands', found);
-else {
+await withNatsServer('cores that join and reseed by commands', (found) => {
   beforeAll(async () => {
     cluster = await createCluster(found);
     receiver = await openReceiver({ kind: 'answer' });
@@ -152,4 +149,4 @@ else {
   );
   test('one core reseeds, also after it was cut short', reseedFirst);
   test('the other one joins it, and nothing is lost', joinAgain);
-}
+});

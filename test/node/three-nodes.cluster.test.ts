@@ -5,10 +5,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { findNatsServer } from '../../config/demo/nats-server.ts';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
 import { shipped } from '../../src/shipped.ts';
-import { notRun } from '../cluster/nats/brokers.ts';
+import { withNatsServer } from '../cluster/nats/brokers.ts';
 import { word } from '../support/client.ts';
 import { openReceiver } from '../support/fakes/receiver.ts';
 import { pause, runCommand, ServiceProcess } from '../support/process.ts';
@@ -358,9 +357,7 @@ async function startRestored(): Promise<void> {
   expect(alone.complaints).toEqual([]);
 }
 
-const found = await findNatsServer();
-if ('missing' in found) notRun('a cluster of cores and an edge', found);
-else {
+await withNatsServer('a cluster of cores and an edge', (found) => {
   beforeAll(async () => {
     cluster = await createCluster(found);
   });
@@ -391,4 +388,4 @@ else {
   );
   test('a leader that is stopped gives the lead away and may leave; an edge starts alone', stopAll);
   test('what was restored starts as a machine alone, and counts on', startRestored);
-}
+});

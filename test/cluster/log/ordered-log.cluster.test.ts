@@ -4,12 +4,12 @@
  * nats-faults.cluster.test.ts, simulation/.
  */
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
+import type { NatsServer } from '../../../config/demo/nats-server.ts';
 import type { OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
 import type { NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
-import { notRun, temporaryBrokers } from '../nats/brokers.ts';
+import { withNatsServer, temporaryBrokers } from '../nats/brokers.ts';
 import { LogRecorder } from './log-recorder.ts';
 import { MemoryLog, MemoryStream } from './memory-log.ts';
 
@@ -193,6 +193,6 @@ function contractOfNats(server: NatsServer, own: boolean): void {
   });
 }
 
-const found = await findNatsServer();
-if ('missing' in found) notRun('ordered log: NATS', found);
-else for (const own of [false, true]) contractOfNats(found, own);
+await withNatsServer('ordered log: NATS', (server) => {
+  for (const own of [false, true]) contractOfNats(server, own);
+});

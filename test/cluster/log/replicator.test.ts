@@ -72,11 +72,11 @@ class Machine extends Played {
         this.#sent = body;
         return log.append(body);
       },
-      follow: (from, { entry, ended }) => {
+      follow: (from, reader) => {
         let isStopped = false;
         const reading = log.follow(from, {
-          entry: (...read) => this.#pass('reading', () => isStopped || entry(...read)),
-          ended,
+          entry: (...read) => this.#pass('reading', () => isStopped || reader.entry(...read)),
+          ended: (error) => reader.ended(error),
         });
         const stop = (): void => {
           isStopped = true;

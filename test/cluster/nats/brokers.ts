@@ -9,7 +9,7 @@ import {
   type Place,
   startBrokers as startBrokersAt,
 } from '../../../config/demo/brokers.ts';
-import type { Missing, NatsServer } from '../../../config/demo/nats-server.ts';
+import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
 import {
   beginNats,
   type NatsConnection,
@@ -53,8 +53,8 @@ export async function temporaryBrokers(
   readonly brokers: Brokers;
   /** For more of the test. */
   readonly folder: string;
-  connect(nodeName: string): Promise<NatsConnection>;
-  close(): Promise<void>;
+  readonly connect: (nodeName: string) => Promise<NatsConnection>;
+  readonly close: () => Promise<void>;
 }> {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-brokers-'));
   const options = { server, folder: join(folder, 'brokers'), ...(accounts && { accounts }) };
@@ -86,10 +86,15 @@ export async function makeStream(
   await expect.poll(made, { timeout: 15_000, interval: 200 }).toBe('made');
 }
 
-/** In place of the tests of a file that need a broker, which are then not registered: one line says why. */
-export function notRun(what: string, { missing }: Missing): void {
+/** Registers tests where a broker is found; else one line says why they are not run. */
+export async function withNatsServer(
+  what: string,
+  register: (server: NatsServer) => void,
+): Promise<void> {
+  const found = await findNatsServer();
+  if (!('missing' in found)) return register(found);
   it(`${what}: not run`, () => {
-    process.stdout.write(`${what}: not run: ${missing}\n`);
-    expect(missing).not.toBe('');
+    process.stdout.write(`${what}: not run: ${found.missing}\n`);
+    expect(found.missing).not.toBe('');
   });
 }

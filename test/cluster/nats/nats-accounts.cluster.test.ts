@@ -7,8 +7,8 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it, onTestFinished } from 'vitest';
 import { encodeRewind, rewindSubject } from '../../../src/cluster/scans/scan-messages.ts';
 import { pause } from '../../support/process.ts';
-import { notRun, openNats, temporaryBrokers } from './brokers.ts';
-import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
+import { withNatsServer, openNats, temporaryBrokers } from './brokers.ts';
+import type { NatsServer } from '../../../config/demo/nats-server.ts';
 
 const shipped = (name: string): string =>
   fileURLToPath(new URL(`../../../config/nats/${name}`, import.meta.url));
@@ -25,11 +25,7 @@ const streams = [
   ['SCANS', 'qz.scans.>'],
 ] as const;
 
-const found = await findNatsServer();
-
-if ('missing' in found) {
-  notRun('config/nats', found);
-} else {
+await withNatsServer('config/nats', (found) => {
   it('the shipped configuration is valid', async () => {
     const args = ['--config', shipped('nats-server.conf'), '-t'];
     const { stderr } = await promisify(execFile)(found.path, args, { env: environment });
@@ -37,7 +33,7 @@ if ('missing' in found) {
   });
   it('cores and an edge work together', () => workTogether(found));
   it('an edge gets at nothing else', () => isKeptOut(found));
-}
+});
 
 /** A broker with the shipped accounts, and connections of users to it. */
 async function openUsers(server: NatsServer) {

@@ -4,9 +4,9 @@ import type { NatsConnection } from '../../../src/cluster/nats/nats-connection.t
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
 import { pause } from '../../support/process.ts';
-import { notRun, temporaryBrokers } from './brokers.ts';
+import { withNatsServer, temporaryBrokers } from './brokers.ts';
 import { LogRecorder } from '../log/log-recorder.ts';
-import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
+import type { NatsServer } from '../../../config/demo/nats-server.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -181,10 +181,6 @@ function faultsOfReaders(): void {
   });
 }
 
-const found = await findNatsServer();
-
-if ('missing' in found) {
-  notRun('faults of NATS', found);
-} else {
+await withNatsServer('faults of NATS', (found) => {
   faultsOn(found);
-}
+});

@@ -83,7 +83,7 @@ class Nodes extends BeatsNetwork {
     /** A beat of an edge, or of a core, that comes late. */
     late: (subject, name, instance, isLast) => {
       const role = subject.startsWith('qz.edge') ? 'edge' : 'all';
-      const beat = beatOf(name!, role, { instance: instance!, isLast: isLast === 'last' });
+      const beat = beatOf(name, role, { instance, isLast: isLast === 'last' });
       this.connection('late').publish(subject, encodeBeat(beat));
     },
     sees: (instance) => {

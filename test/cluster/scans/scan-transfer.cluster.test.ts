@@ -27,10 +27,9 @@ import { systemClock } from '../../../src/system-clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { pause } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
-import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
-import { notRun, temporaryBrokers } from '../nats/brokers.ts';
+import type { NatsServer } from '../../../config/demo/nats-server.ts';
+import { withNatsServer, temporaryBrokers } from '../nats/brokers.ts';
 
-const found = await findNatsServer();
 const owners = [
   { journal: 1, node: 'edge', run: 4 },
   { journal: 20, node: 'edge', run: 4 },
@@ -152,12 +151,6 @@ class Machine {
   }
 }
 
-if ('missing' in found) notRun('transfer of scans', found);
-else {
-  it('a core has the journals of an edge byte by byte, also when their threads die, and brokers are away or lose all', () =>
-    isWhole(found));
-}
-
 async function isWhole(server: NatsServer): Promise<void> {
   const { brokers, folder, connect, close } = await temporaryBrokers(server);
   const [broker] = brokers.all;
@@ -219,3 +212,8 @@ async function arrives(edge: Machine, core: Machine): Promise<void> {
   };
   await expect.poll(isSaved, soon).toBe(true);
 }
+
+await withNatsServer('transfer of scans', (found) => {
+  it('a core has the journals of an edge byte by byte, also when their threads die, and brokers are away or lose all', () =>
+    isWhole(found));
+});
