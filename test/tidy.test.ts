@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { checkArrows } from './tidy/arrows.ts';
 import { checkEntryPackages } from './tidy/entry-packages.ts';
 import { checkHotFiles } from './tidy/hot-files.ts';
-import { checkFolders, checkTestFunctions } from './tidy/sizes.ts';
+import { checkFolders, checkTestFunctions } from './tidy/source.ts';
 import { finding, readSource } from './tidy/source.ts';
 
 const root = new URL('..', import.meta.url).pathname;

@@ -2,10 +2,12 @@
 import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, it, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { backup } from '../../src/engine/backup/backup.ts';
 import { meteredHealth } from '../../src/engine/operator-metrics.ts';
+import { JournalLag } from '../../src/engine/watch/journal-lag.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { shipped } from '../../src/shipped.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
@@ -53,4 +55,62 @@ test('health by check, program, free disk, last backup and certificate', async (
     0,
   );
   expect(await valueOf('quietzone_certificate_seconds{listener="redirect"}')).toBeNaN();
+});
+
+/** What is not counted is measured where it is written: whatever a shard does, or does no longer. */
+
+const secondMs = 1_000;
+
+it('grows while a shard says nothing, and ends when it has caught up', () => {
+  const tails = new JournalPositions();
+  const shards = [new JournalPositions(), new JournalPositions()] as const;
+  const lag = new JournalLag(tails, shards);
+  let nowMs = 0;
+  // As a busy redirect thread, while shard 0 is dead and shard 1 counts at once.
+  const written = 600;
+  for (let second = 1; second <= written; second++) {
+    tails.publish(3, second * 100);
+    shards[1].publish(3, second * 100);
+    nowMs = second * secondMs;
+    lag.sample(nowMs);
+    expect(lag.of(0, nowMs)).toEqual({ bytes: second * 100, ms: nowMs - secondMs });
+    expect(lag.of(1, nowMs)).toEqual({ bytes: 0, ms: 0 });
+  }
+  // Nothing more is written: it gets older all the same.
+  for (let second = 0; second < 60; second++) lag.sample((nowMs += secondMs));
+  expect(lag.of(0, nowMs).ms).toBe(nowMs - secondMs);
+  expect(lag.uncountedBytes).toBe(written * 100);
+
+  // It starts again and counts: the age is that of what is left, or a little less, for samples are few.
+  shards[0].publish(3, 30_000);
+  const { bytes, ms } = lag.of(0, nowMs);
+  expect(bytes).toBe(30_000);
+  const ageMs = nowMs - 301 * secondMs;
+  expect(ms).toBeLessThanOrEqual(ageMs);
+  expect(ms).toBeGreaterThan(ageMs * 0.9);
+  shards[0].publish(3, written * 100);
+  expect(lag.of(0, nowMs)).toEqual({ bytes: 0, ms: 0 });
+
+  // A pause is no age: what is written after it is new.
+  lag.sample((nowMs += 3_600 * secondMs));
+  tails.publish(3, written * 100 + 1);
+  expect(lag.of(0, nowMs)).toEqual({ bytes: 1, ms: 0 });
+  lag.sample((nowMs += secondMs));
+  lag.sample((nowMs += secondMs));
+  expect(lag.of(0, nowMs)).toEqual({ bytes: 1, ms: secondMs });
+});
+
+it('adds up all journals, also one that is written first when it is late', () => {
+  const tails = new JournalPositions();
+  const consumed = new JournalPositions();
+  const lag = new JournalLag(tails, [consumed]);
+  lag.sample(1);
+  expect(lag.of(0, 1)).toEqual({ bytes: 0, ms: 0 });
+  tails.publish(0, 10);
+  lag.sample(2);
+  tails.publish(4_000, 5);
+  lag.sample(3);
+  expect(lag.of(0, 10)).toEqual({ bytes: 15, ms: 8 });
+  consumed.publish(0, 10);
+  expect(lag.of(0, 10)).toEqual({ bytes: 5, ms: 7 });
 });

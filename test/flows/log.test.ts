@@ -2,11 +2,26 @@
  * The log under abuse: one JSON line an entry, and no key, secret, password or client's address in it,
  * at the most talkative level.
  */
+import { execFileSync } from 'node:child_process';
+import { closeSync, existsSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
 import { expect, it } from 'vitest';
 import { Client } from '../support/client.ts';
 import { expectCleanLog } from '../support/log-hygiene.ts';
+import { openReader, openWriter, readAll } from '../support/named-pipe.ts';
+import {
+  entriesOf,
+  freePorts,
+  readMetrics,
+  runCommand,
+  ServiceProcess,
+  startProcess,
+  withDataFolder,
+} from '../support/process.ts';
+import { preload } from '../support/program.ts';
 import { sendRaw } from '../support/raw-http.ts';
-import { runCommand, withDataFolder } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
 import { trustLoopback } from './load.ts';
 
@@ -53,4 +68,128 @@ it('holds no secret and no address, whatever is sent', () =>
     }
     await service.close();
     expectCleanLog(service, dataDir, [apiKey, key, forged, password, visitor, visitor6]);
+  }));
+
+/** Whatever the picture libraries have to complain about, every line of the log is JSON. */
+
+const svg = (inside: string, width = '90'): string =>
+  `data:image/svg+xml;base64,${Buffer.from(
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="90">${inside}</svg>`,
+  ).toString('base64')}`;
+
+async function oddLogos(): Promise<Array<[string, number]>> {
+  const color = { width: 64, height: 64, channels: 3, background: '#000000' } as const;
+  const picture = sharp({ create: color });
+  const png = await picture.png().toBuffer();
+  const jpeg = await picture.jpeg().toBuffer();
+  const text = (type: string, bytes: Uint8Array): string =>
+    `data:image/${type};base64,${Buffer.from(bytes).toString('base64')}`;
+  return [
+    [svg('<text x="1" y="60" font-size="60" font-family="NoSuchFont">Q</text>'), 201],
+    [svg('<rect width="90" height="90" fill="url(#none)" transform="rotate(nan)"/>'), 201],
+    [svg('<rect width="9"'), 422],
+    [svg('<rect width="9"/>', '2e9'), 422],
+    [text('png', png), 201],
+    [text('png', png.subarray(0, png.length - 30)), 422],
+    [text('jpeg', jpeg.subarray(0, jpeg.length - 40)), 422],
+  ];
+}
+
+it('holds without fonts that can be cached, and with threads that libvips refuses', () =>
+  withDataFolder(async (parent) => {
+    const fonts = join(parent, 'fonts.conf');
+    // As where the whole system is read-only; fontconfig then says so in plain text.
+    writeFileSync(
+      fonts,
+      '<?xml version="1.0"?><fontconfig><dir>/usr/share/fonts</dir><cachedir>/proc/none</cachedir></fontconfig>',
+    );
+    const dataDir = join(parent, 'data');
+    const service = await startProcess({
+      dataDir,
+      ports: await freePorts(),
+      environment: { FONTCONFIG_FILE: fonts, VIPS_CONCURRENCY: '99999', QZ_IMAGES_THREADS: '1' },
+    });
+    const client = new Client(service.apiUrl, service.apiKey);
+    for (const [logo, status] of await oddLogos()) {
+      const body = { target: 'https://example.com/', design: { logo, errorCorrection: 'H' } };
+      const answer = await client.call('POST', '/v1/qr-codes', { body });
+      expect([logo.slice(0, 40), answer.status]).toEqual([logo.slice(0, 40), status]);
+    }
+    await client.close();
+    expect(await service.terminate()).toMatchObject({ code: 0 });
+    expect(service.stderr).not.toMatch(/fontconfig|VIPS|GLib/i);
+    expect(service.complaints).toEqual([]);
+    expect(existsSync(join(dataDir, 'cache', 'fonts'))).toBe(true);
+  }));
+
+/** The reader of the log stalls, goes away and comes back: the service goes on, and says what nobody could read. */
+
+const threads = preload('end-threads');
+const filling = Buffer.from(`${'#'.repeat(1_023)}\n`);
+
+function fill(writer: number): void {
+  try {
+    for (;;) writeSync(writer, filling);
+  } catch {
+    // Full: that is what was wanted.
+  }
+}
+
+it('redirects, changes and the stop need no reader', () =>
+  withDataFolder(async (parent) => {
+    const pipe = join(parent, 'log');
+    execFileSync('mkfifo', [pipe]);
+    const reader = openReader(pipe);
+    const writer = openWriter(pipe);
+    fill(writer);
+    const service = new ServiceProcess({
+      dataDir: join(parent, 'data'),
+      ports: await freePorts(),
+      nodeOptions: [threads],
+      environment: { QZ_SCANS_SHARDS: '1', QZ_LOG_LEVEL: 'debug' },
+      stderr: writer,
+    });
+    const anyone = new Client(service.apiUrl);
+    const isReady = async (): Promise<boolean> => {
+      const { status } = await anyone.call('GET', '/health/ready').catch(() => ({ status: 0 }));
+      return status === 200 && /API key/.test(service.stdout);
+    };
+    const lost = async (): Promise<number> => {
+      const text = await readMetrics(service.apiUrl);
+      return Number(/^quietzone_log_lines_lost_total (\S+)$/m.exec(text)?.[1]);
+    };
+    let log = '';
+    const logged = (from: number): string => (log += readAll(from)).replaceAll(/#+\n/g, '');
+    await expect.poll(isReady, soon).toBe(true);
+    const client = new Client(service.apiUrl, service.apiKey);
+    const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
+    const body = { target: 'https://example.com/', slug: 'unread' };
+    expect((await client.call('POST', '/v1/qr-codes', { body })).status).toBe(201);
+    expect((await links.call('GET', '/unread')).status).toBe(302);
+
+    // It reads on: what was kept comes out without another line.
+    await expect.poll(() => logged(reader), soon).toContain('"msg":"ready"');
+    expect(entriesOf(logged(reader)).map(({ level }) => level)).not.toContain('error');
+    expect(await lost()).toBe(0);
+
+    closeSync(reader);
+    service.signal('SIGWINCH');
+    await expect
+      .poll(async () => {
+        for (let call = 0; call < 100; call++) await client.call('GET', '/v1/nothing');
+        return await lost();
+      }, soon)
+      .toBeGreaterThan(0);
+    expect((await links.call('GET', '/unread')).status).toBe(302);
+    const next = openReader(pipe);
+    log = '';
+    await expect.poll(() => logged(next), soon).toContain('log lines lost');
+    const told = entriesOf(log).find(({ msg }) => msg.startsWith('log lines lost'));
+    expect(told).toMatchObject({ level: 'warn', lines: await lost() });
+
+    fill(writer);
+    await Promise.all([anyone.close(), client.close(), links.close()]);
+    expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
+    closeSync(writer);
+    closeSync(next);
   }));

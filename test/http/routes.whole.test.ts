@@ -10,7 +10,7 @@ import { linkOf } from '../links/table.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
 import { startRedirects } from './redirect-harness.ts';
-import { agents, type Asked, geoData, RoutedRedirects, rule } from './routes-harness.ts';
+import { agents, type Asked, geoData, RoutedRedirects, rule } from './redirect-harness.ts';
 
 let routed: RoutedRedirects;
 beforeAll(async () => {

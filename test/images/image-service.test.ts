@@ -1,10 +1,11 @@
 /** One drawing for equal requests, and the real pool behind them. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { styleOf } from '../../src/images/design/style.ts';
 import { draw } from '../../src/images/draw/drawing.ts';
 import { imageFormats, type ImageRequest } from '../../src/images/formats.ts';
+import { createImageCache, type ImageAnswer } from '../../src/images/image-cache.ts';
 import { type ImagePool, ImageService, pooledTasks } from '../../src/images/image-service.ts';
-import { styleOf } from '../../src/images/design/style.ts';
-import { localTasks, type ImageTasks, runTask } from '../../src/images/tasks.ts';
+import { type ImageTasks, localTasks, runTask } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { createPool, WorkerDied } from '../../src/workers/pool.ts';
 import { scanPng } from './read-image.ts';
@@ -108,4 +109,25 @@ describe('ImageService when drawing fails', () => {
     await expect(service.render(request)).resolves.toBeDefined();
     expect(runs()).toBe(2);
   });
+});
+
+/** Answers in memory stay within their bound. */
+
+const answer = (bytes: number): ImageAnswer => ({
+  status: 200,
+  headers: { ETag: '"a"' },
+  body: new Uint8Array(bytes),
+});
+
+test('the bound holds for images of any size; 0 keeps nothing', () => {
+  const cache = createImageCache(3_000);
+  for (let at = 0; at < 1_000; at += 1) {
+    cache.set(`k${at % 7}`, answer(at % 3_500));
+    expect(cache.calculatedSize).toBeLessThanOrEqual(3_000);
+  }
+  for (let at = 0; at < 1_000; at += 1) cache.set(`e${at}`, answer(0));
+  expect(cache.size).toBeLessThan(7);
+  const none = createImageCache(0);
+  none.set('a', answer(0));
+  expect(none.size).toBe(0);
 });

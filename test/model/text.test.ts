@@ -1,6 +1,16 @@
+import { getRandomValues } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
+import {
+  foldShortCode,
+  generateShortCode,
+  partitionCount,
+  partitionOf,
+} from '../../src/model/code.ts';
+import { csvLine, unguarded } from '../../src/model/csv.ts';
+import { foldText } from '../../src/model/fold.ts';
 import { hiddenCharacters, lineFault, shownText, visibleLine } from '../../src/model/text.ts';
+import { runs } from '../seconds/runs.ts';
 import { anyText } from './any-text.ts';
 
 /** A family, a flag with tags, a pirate flag, a skin tone; words of scripts that join their letters. */
@@ -93,4 +103,90 @@ describe('shownText', () => {
     expect(shownText('tags.3', 20)).toBe('tags.3');
     expect(shownText('a\ud800\r\n\u202e', 20)).toBe('a\ufffd\ufffd\ufffd\ufffd');
   });
+});
+
+describe('generateShortCode', () => {
+  test('gives 8 characters of the alphabet, each about equally often', () => {
+    const counts = new Map<string, number>();
+    for (let made = 0; made < 8_000; made++) {
+      const code = generateShortCode(getRandomValues);
+      expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{8}$/);
+      for (const character of code) counts.set(character, (counts.get(character) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(32);
+    // 2,000 expected of each, standard deviation 44.
+    for (const count of counts.values()) expect(Math.abs(count - 2_000)).toBeLessThan(300);
+  });
+
+  test('a generated code is its own folding in any case', () => {
+    for (let made = 0; made < 100; made++) {
+      const code = generateShortCode(getRandomValues);
+      expect(foldShortCode(code.toLowerCase())).toBe(code);
+    }
+  });
+});
+
+describe('partitionOf', () => {
+  test('spreads neighbours evenly, and never changes', () => {
+    const counts = Array<number>(partitionCount).fill(0);
+    for (let no = 1; no <= 64_000; no++) counts[partitionOf(no)]! += 1;
+    for (const count of counts) expect(Math.abs(count - 1_000)).toBeLessThan(200);
+    expect([1, 2, 3, 1_000_000, 2 ** 32 - 1].map(partitionOf)).toMatchInlineSnapshot(`
+      [
+        55,
+        6,
+        39,
+        9,
+        57,
+      ]
+    `);
+  });
+});
+
+test.each([
+  ['Café CAFÉ cafe\u0301', 'cafe cafe cafe'],
+  ['Straße STRASSE ẞ', 'strasse strasse ss'],
+  ['ΟΔΥΣΣΕΥΣ Οδυσσεύς', 'οδυσσευσ οδυσσευσ'],
+  ['İstanbul ISTANBUL ıstanbul', 'istanbul istanbul istanbul'],
+  ['Łódź Ørsted', 'łodz ørsted'],
+  ['ﬁne ½ ＡＢ', 'fine 1⁄2 ab'],
+  ['Москва́ МОСКВА', 'москва москва'],
+])('%s is compared as %s', (text, folded) => {
+  expect(foldText(text)).toBe(folded);
+});
+
+test('a part of a text is folded as it is inside of the whole, and a folded text stays', () => {
+  const text = anyText({ maxLength: 12 });
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      expect(foldText(one + other)).toBe(foldText(one) + foldText(other));
+      expect(foldText(foldText(one))).toBe(foldText(one));
+    }),
+    { numRuns: runs(500) },
+  );
+});
+
+test.each([
+  '=1',
+  '+1',
+  '-1',
+  '@a',
+  '\t1',
+  '＝1',
+  '＋1',
+  '－1',
+  '＠a',
+  ' =1',
+  '\u00a0＝1',
+  '\u3000=1',
+])('the formula %j gets an apostrophe', (cell) => {
+  expect(csvLine([cell])).toBe(`'${cell}\r\n`);
+});
+
+test.each(['=1', "'=1", "''+a", "'a", ' ＝1', 'a=1', "'"])('%j is read back as it was', (text) => {
+  expect(unguarded(csvLine([text]).slice(0, -2))).toBe(text);
+});
+
+test('plain text and numbers stay as they are', () => {
+  expect(csvLine(['a=1', ' a', '', -1, null])).toBe('a=1, a,,-1,\r\n');
 });

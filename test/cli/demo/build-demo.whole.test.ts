@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildDemo, readDemo, writeDemo } from '../../../src/cli/demo/build-demo.ts';
-import { openReceiver, receiverNetwork } from '../../../src/cli/demo/receiver.ts';
+import { openReceiver, paths, receiverNetwork } from '../../../src/cli/demo/receiver.ts';
+import { colleagues, owner } from '../../../src/cli/demo/script.ts';
 import { run } from '../../../src/cli/run.ts';
 import { dayOf, formatDay } from '../../../src/model/day.ts';
 import { Client, type Json, word } from '../../support/client.ts';
+import { freePorts, startProcess, withDataFolder } from '../../support/process.ts';
 import { oneDayMs, soon, whileOneDay } from '../../support/soon.ts';
-import { freePorts } from '../../support/process.ts';
 import { TestService } from '../../support/test-service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quietzone-demo-'));
@@ -132,3 +133,21 @@ it('neither a demo nor a folder with something else is written over', async () =
   expect([code, said.join('\n')]).toEqual([1, expect.stringContaining('has no demo')]);
   rmSync(other, { recursive: true });
 });
+
+/** `quietzone demo --existing`: serves the demo of a folder, says who can sign in, and takes what the demo sends. */
+
+it('the command serves a demo, says who can sign in, and takes its webhooks', () =>
+  withDataFolder(async (folder) => {
+    const password = 'correct horse battery';
+    const receiverPort = (await freePorts()).api;
+    writeDemo(folder, { password, receiverPort, complete: true });
+    const command = ['demo', '--existing', '--dir', folder];
+    const service = await startProcess({ dataDir: folder, ports: await freePorts(), command });
+    for (const text of [owner, password, ...colleagues.map((one) => one.email)]) {
+      await expect.poll(() => service.stdout).toContain(text);
+    }
+    expect((await fetch(service.apiUrl)).status).toBe(200);
+    const receiver = `http://127.0.0.1:${receiverPort}${paths.taking}`;
+    expect((await fetch(receiver, { method: 'POST', body: '{}' })).ok).toBe(true);
+    expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
+  }));

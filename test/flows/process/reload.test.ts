@@ -4,7 +4,13 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, it, test } from 'vitest';
+import { openDataFolder } from '../../../src/engine/data-folder.ts';
+import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
+import { deliveryVersion } from '../../../src/store/delivery/delivery.ts';
+import { managementVersion } from '../../../src/store/management/management.ts';
+import { scansVersion } from '../../../src/store/scans/scans.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { Client } from '../../support/client.ts';
 import {
   endOf,
@@ -18,7 +24,8 @@ import {
 } from '../../support/process.ts';
 import { startProgram } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
-import { findPredecessor } from './successor.ts';
+import { availability, correctness } from '../../takeover/report.ts';
+import { runTakeovers } from '../../takeover/takeovers.ts';
 
 const pidIn = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'service.pid'), 'utf8'));
@@ -146,3 +153,41 @@ test('on a full disk nothing takes over, and the service continues', () =>
     await client.close();
     expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
   }));
+
+/** A little of what `npm run takeover` does at length: more of them, kills, and successors and predecessors that fail. */
+
+/** No predecessor waits long for a connection that is idle. */
+const load = { perSecond: 100, keepAlive: 'busy' } as const;
+/** Times are for the script, on a machine that does nothing else; one reset there is one in a hundred thousand. */
+const ofTheScript = ['p99 at most doubled', 'at most one reset in 100,000'];
+
+it('a takeover under load loses, doubles and refuses nothing', async () => {
+  const ports = await freePorts();
+  const result = await withDataFolder((dataDir) =>
+    runTakeovers({ ...load, dataDir, ports, takeovers: 1, seed: 4, steadyMs: 600 }),
+  );
+  expect(result.notes).toEqual([]);
+  const criteria = [...correctness(result), ...availability(result)];
+  const failed = criteria.filter(({ what, holds }) => !holds && !ofTheScript.includes(what));
+  expect(failed).toEqual([]);
+  expect(result.scans.answered).toBeGreaterThan(50);
+  expect(result.scans.faults.reset).toBeLessThanOrEqual(1);
+  expect(result.changed.writes).toBeGreaterThan(10);
+  expect(result.limited.redirects).toBeGreaterThan(0);
+});
+
+/** The first part of a takeover, by a test: asks the service that runs, and may let it yield. */
+
+/** What a successor has that says what it should, and never serves. */
+export async function findPredecessor(dataDir: string): Promise<PredecessorConnection> {
+  const dataVersions = {
+    management: managementVersion.version,
+    scans: scansVersion.version,
+    delivery: deliveryVersion.version,
+  };
+  const hello = { release: '1.0.0', dataVersions };
+  const log = createLog('fatal', process.stderr);
+  const predecessor = await PredecessorConnection.find(openDataFolder(dataDir), hello, log);
+  if (predecessor === undefined) throw new Error('no service to take over from');
+  return predecessor;
+}
