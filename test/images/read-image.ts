@@ -126,7 +126,7 @@ export function scanRows(rows: boolean[][], scale: number): string | undefined {
  */
 
 /** @throws Error for what is not an EPS file of ours */
-export function epsAsSvg(bytes: Uint8Array): string {
+function epsAsSvg(bytes: Uint8Array): string {
   const text = Buffer.from(bytes).toString('latin1');
   if (!text.startsWith('%!PS-Adobe-3.0 EPSF-3.0\n')) throw new Error('Not EPSF-3.0');
   if (!text.endsWith('\nshowpage\n%%EOF\n')) throw new Error('It has no end');

@@ -29,7 +29,7 @@ const keysMax = 700;
 const valueBytes = [4, 40, 40, 300, 2_000, 9_000] as const;
 
 /** One transaction of some puts and removals. */
-export async function change(environment: StoreEnvironment, random: Random): Promise<void> {
+async function change(environment: StoreEnvironment, random: Random): Promise<void> {
   const { numbers, pairs, bytes } = openTables(environment);
   await environment.transaction(() => {
     for (let left = random(60); left > 0; left--) {
@@ -54,7 +54,7 @@ export interface Contents {
   readonly checksum: number;
 }
 
-export function readAll(environment: StoreEnvironment): Contents {
+function readAll(environment: StoreEnvironment): Contents {
   let entries = 0;
   let checksum = 0;
   const add = (key: unknown, value: Uint8Array): void => {
