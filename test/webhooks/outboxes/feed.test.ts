@@ -4,7 +4,7 @@
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pino } from 'pino';
-import type { Position } from '../../../src/store/delivery/delivery.ts';
+import type { DeliveryRef, Position } from '../../../src/store/delivery/delivery.ts';
 import type { Delivery } from '../../../src/webhooks/deliveries/delivery.ts';
 import { Feed, type RingBytes } from '../../../src/webhooks/outboxes/feed.ts';
 import { deliveryOf, numberOf } from '../bare-webhooks.ts';
@@ -78,6 +78,23 @@ describe('one that lags', () => {
     expect([feed.isLagging, feed.unsent]).toEqual([false, 7]);
     expect(numbersOf(started(feed, 7))).toEqual([1, 2, 5, 6, 7, 8, 9]);
   });
+});
+
+it('sends again only the rest of a list whose end was answered in another one', () => {
+  const scans = (first: number, last: number): Delivery => ({
+    ...deliveryOf(first),
+    outboxRef: { outbox: 'scans', ref: [7, first, last, 'list'] },
+  });
+  const feed = new Feed('scans', at(6), { all: 0 });
+  feed.reopen([scans(0, 99), scans(100, 199), scans(200, 299)], at(7));
+  const read = ([, first, last]: DeliveryRef): Delivery => scans(first, last);
+  expect(feed.startAgain(scans(50, 219), read)).toBe(true);
+  expect(feed.startAgain(scans(300, 310), read)).toBe(false);
+  const refs = started(feed, 2).map(({ outboxRef }) => outboxRef?.ref);
+  expect(refs).toEqual([
+    [7, 0, 49, 'list'],
+    [7, 220, 299, 'list'],
+  ]);
 });
 
 function openRouter(route: () => boolean) {
