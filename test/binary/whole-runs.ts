@@ -77,7 +77,7 @@ export const wholeRuns: ReadonlyArray<Check<Program>> = [
     name: 'crash run',
     proves: 'killed twenty times under load it loses, doubles and alters nothing',
     form: 'whole',
-    run: ([file]) => run(file, 'node', ['test/crash/run.ts', '--rounds', '20']),
+    run: ([file]) => run(file, 'node', ['test/torture/run.ts', 'crash', '--rounds', '20']),
   },
 ];
 

@@ -24,8 +24,8 @@ import {
 } from '../../support/process.ts';
 import { startProgram } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
-import { availability, correctness } from '../../takeover/report.ts';
-import { runTakeovers } from '../../takeover/takeovers.ts';
+import { tallyOf } from '../../torture/ledger.ts';
+import { runTakeovers } from '../../torture/takeover/takeovers.ts';
 
 const pidIn = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'service.pid'), 'utf8'));
@@ -154,29 +154,23 @@ test('on a full disk nothing takes over, and the service continues', () =>
     expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
   }));
 
-/** A little of what `npm run takeover` does at length: more of them, kills, and successors and predecessors that fail. */
+/** No predecessor waits long for a connection that is idle; response times are for the script. */
+const load = { perSecond: 100, isMostlyIdle: false, isTimed: false } as const;
 
-/** No predecessor waits long for a connection that is idle. */
-const load = { perSecond: 100, keepAlive: 'busy' } as const;
-/** Times are for the script, on a machine that does nothing else; one reset there is one in a hundred thousand. */
-const ofTheScript = ['p99 at most doubled', 'at most one reset in 100,000'];
-
+/** A little of what `npm run takeover` does at length. */
 it('a takeover under load loses, doubles and refuses nothing', async () => {
   const ports = await freePorts();
   const result = await withDataFolder((dataDir) =>
     runTakeovers({ ...load, dataDir, ports, takeovers: 1, seed: 4, steadyMs: 600 }),
   );
-  expect(result.notes).toEqual([]);
-  const criteria = [...correctness(result), ...availability(result)];
-  const failed = criteria.filter(({ what, holds }) => !holds && !ofTheScript.includes(what));
-  expect(failed).toEqual([]);
-  expect(result.scans.answered).toBeGreaterThan(50);
-  expect(result.scans.faults.reset).toBeLessThanOrEqual(1);
-  expect(result.changed.writes).toBeGreaterThan(10);
-  expect(result.limited.redirects).toBeGreaterThan(0);
+  const { notes, phones, ledger } = result;
+  expect(notes).toEqual([]);
+  expect(phones[0]?.view.answered).toBeGreaterThan(50);
+  expect(phones[0]?.faults.reset).toBeLessThanOrEqual(1);
+  expect(ledger.acknowledged).toBeGreaterThan(10);
+  const limited = ledger.codes.filter(({ scanLimit }) => scanLimit !== undefined);
+  expect(limited.some((code) => tallyOf(code).answered > 0)).toBe(true);
 });
-
-/** The first part of a takeover, by a test: asks the service that runs, and may let it yield. */
 
 /** What a successor has that says what it should, and never serves. */
 export async function findPredecessor(dataDir: string): Promise<PredecessorConnection> {

@@ -2,10 +2,10 @@
  * Breaks nodes and brokers, one after the other or several at once, drawn from a seed. Each fault ends by itself:
  * what was killed starts again, what was frozen continues, what was cut off reconnects.
  */
-import type { Random } from '../../crash/random.ts';
-import { pause } from '../../support/process.ts';
 import type { Broker, Brokers } from '../../../config/demo/brokers.ts';
-import type { Failovers } from './failovers.ts';
+import { pause } from '../../support/process.ts';
+import type { Random } from '../../support/random.ts';
+import type { Ledger } from '../ledger.ts';
 import type { ServiceNode } from './node.ts';
 
 /** Verb and victim. `leader` is the broker that leads a stream, `active` the node that leads the cluster. */
@@ -27,17 +27,17 @@ export type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultsOptions {
   readonly nodes: readonly ServiceNode[];
-  readonly active: () => ServiceNode | undefined;
-  /** The streams whose leaders are victims. */
-  readonly streams: readonly string[];
   readonly brokers: Brokers;
   readonly random: Random;
   readonly kinds: readonly FaultKind[];
-  readonly failovers: Pick<Failovers, 'begin' | 'recovered'>;
-  readonly note: (line: string) => void;
+  readonly failovers: Failovers;
+  readonly ledger: Ledger;
 }
 
 type Victim = ServiceNode | Broker;
+
+/** Whose leaders are victims. */
+const streams = ['CORE', 'SCANS'];
 
 /** Between two faults. */
 const calmMs = { from: 300, to: 2_500 };
@@ -48,6 +48,10 @@ const downMs = { from: 100, to: 2_500 };
 const frozenMs = { from: 500, to: 8_000 };
 /** Until a write is answered again: a stream without a leader needs up to 10 s, and its consumer as much. */
 const recoveredMsMax = 60_000;
+/** An answer of a process that was killed may still arrive for so long. */
+const onItsWayMs = 150;
+/** Writes are answered at least this often. */
+const steadyMs = 500;
 /** Until the brokers agree after the last fault. */
 const agreeMsMax = 30_000;
 
@@ -67,24 +71,24 @@ export class Faults {
 
   /** Resolves when the time is over; the last faults may still last. */
   async run(untilMs: number): Promise<void> {
-    const { random, kinds, failovers, note } = this.#options;
+    const { random, kinds, failovers, ledger } = this.#options;
     while (performance.now() < untilMs) {
       await pause(random.between(calmMs.from, calmMs.to));
       const injected = await this.#inject(random.pick(kinds));
       if (injected === undefined || random.chance(overlapShare)) continue;
       await injected.over;
-      if (!(await failovers.recovered(recoveredMsMax))) note('NOT RECOVERED');
+      if (!(await failovers.recovered(recoveredMsMax))) ledger.tell('NOT RECOVERED');
     }
   }
 
   /** Injects several faults at once. Resolves when all are over and the brokers agree. */
   async finish(): Promise<void> {
-    const { kinds, brokers, note } = this.#options;
+    const { kinds, brokers, ledger } = this.#options;
     for (const kind of kinds.filter((one) => lastKinds.has(one))) await this.#inject(kind);
     await Promise.all(this.#injected);
     // 2.10.27 may report itself unhealthy for minutes, for a consumer that it fails to delete. The checks that follow
     // show whether it serves.
-    if (!(await brokers.becomeReady(agreeMsMax))) note('A BROKER IS NOT READY');
+    if (!(await brokers.becomeReady(agreeMsMax))) ledger.tell('A BROKER IS NOT READY');
   }
 
   /** @returns undefined if the fault has no victim now; `over` resolves when the fault is over */
@@ -97,11 +101,11 @@ export class Faults {
   }
 
   async #breakFor(kind: FaultKind, victims: readonly Victim[]): Promise<void> {
-    const { random, failovers, note } = this.#options;
+    const { random, failovers, ledger } = this.#options;
     const { from, to } = kind.startsWith('kill') ? downMs : frozenMs;
     const ms = random.between(from, to);
     const names = victims.map(({ name }) => name).join(', ');
-    note(`${kind}: ${names} for ${ms} ms`);
+    ledger.tell(`${kind}: ${names} for ${ms} ms`);
     failovers.begin(kind);
     this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
     for (const victim of victims) this.#hit.add(victim);
@@ -111,19 +115,19 @@ export class Faults {
       end(kind, victim);
       this.#hit.delete(victim);
     }
-    note(`${names} again`);
+    ledger.tell(`${names} again`);
   }
 
   async #victims(kind: FaultKind): Promise<readonly Victim[]> {
-    const { random, streams, active } = this.#options;
+    const { random } = this.#options;
     const nodes = this.#options.nodes.filter((node) => node.isUp && !this.#hit.has(node));
     const brokers = this.#options.brokers.all.filter((broker) => !this.#hit.has(broker));
     const oneOf = <T>(all: readonly T[]): T[] => (all.length > 0 ? [random.pick(all)] : []);
     switch (kind.slice(kind.indexOf('-') + 1)) {
       case 'active':
-        return nodes.filter((node) => node === active());
+        return nodes.filter(({ isActive }) => isActive);
       case 'standby':
-        return oneOf(nodes.filter((node) => node !== active()));
+        return oneOf(nodes.filter(({ isActive }) => !isActive));
       case 'cores':
         return nodes;
       case 'broker':
@@ -152,24 +156,54 @@ function end(kind: FaultKind, victim: Victim): void {
 /** The broker that leads the stream, according to the first broker that knows; empty if none knows. */
 async function leaderOf(brokers: readonly Broker[], stream: string): Promise<readonly Broker[]> {
   for (const broker of brokers) {
-    const name = leaderIn(await broker.ask('jsz?accounts=true&streams=true'), stream);
+    const answer = JSON.stringify(await broker.ask('jsz?accounts=true&streams=true')) ?? '';
+    const name = new RegExp(`"name":"${stream}",.*?"leader":"(\\w+)"`).exec(answer)?.[1];
     const leader = brokers.find((one) => one.name === name);
     if (leader !== undefined) return [leader];
   }
   return [];
 }
 
-interface Streams {
-  readonly account_details?: readonly {
-    readonly stream_detail?: readonly {
-      readonly name: string;
-      readonly cluster?: { readonly leader?: string };
-    }[];
-  }[];
-}
+/**
+ * Measures how long no write is answered after a fault: from the fault until the first answer to a write that was sent
+ * later. A fault is not measured if another one follows before that.
+ */
+export class Failovers {
+  /** Milliseconds, by the kind of fault. */
+  readonly measured = new Map<string, number[]>();
+  #answeredMs = -Infinity;
+  #begunMs = -Infinity;
+  #begun: { readonly kind: string; readonly atMs: number } | undefined;
 
-function leaderIn(answer: unknown, stream: string): string | undefined {
-  const accounts = (answer as Streams | undefined)?.account_details ?? [];
-  const streams = accounts.flatMap(({ stream_detail: all = [] }) => all);
-  return streams.find(({ name }) => name === stream)?.cluster?.leader;
+  constructor(ledger: Ledger) {
+    ledger.onWritten = (sentMs, atMs) => this.#answered(sentMs, atMs);
+  }
+
+  begin(kind: string): void {
+    const atMs = performance.now();
+    const isDisturbed = this.#begun !== undefined && this.#answeredMs < this.#begun.atMs;
+    this.#begunMs = atMs;
+    this.#begun = isDisturbed ? undefined : { kind, atMs };
+  }
+
+  /** Resolves when writes are answered again after the last fault. @returns false if they are not within `msMax` */
+  async recovered(msMax: number): Promise<boolean> {
+    const untilMs = performance.now() + msMax;
+    while (
+      this.#answeredMs <= this.#begunMs + onItsWayMs ||
+      performance.now() - this.#answeredMs >= steadyMs
+    ) {
+      if (performance.now() > untilMs) return false;
+      await pause(20);
+    }
+    return true;
+  }
+
+  #answered(sentMs: number, atMs: number): void {
+    this.#answeredMs = atMs;
+    const begun = this.#begun;
+    if (begun === undefined || sentMs <= begun.atMs) return;
+    this.#begun = undefined;
+    this.measured.set(begun.kind, [...(this.measured.get(begun.kind) ?? []), atMs - begun.atMs]);
+  }
 }

@@ -1,4 +1,4 @@
-/** Every decision of a crash run comes from here: one seed gives the same kills, codes and writes again. */
+/** Every decision of a run comes from here: one seed gives the same kills, codes and writes again. */
 
 /** Mulberry32 (Tommy Ettinger): 32 bits of state, one multiplication a number; good enough to choose. */
 export class Random {

@@ -4,7 +4,7 @@
  */
 import { type Beat, readBeat } from '../../../src/cluster/nodes/beat-message.ts';
 import type { NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
-import { openNats } from '../nats/brokers.ts';
+import { openNats } from '../../cluster/nats/brokers.ts';
 
 /** Shorter than a leader's: a node whose beats come late is not counted on. */
 const recentMs = 1_000;
