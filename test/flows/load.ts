@@ -2,7 +2,7 @@
 import { Client } from '../support/client.ts';
 import { liftQuota } from '../support/lift-quota.ts';
 import { pause, type RunningService } from '../support/process.ts';
-import { Random } from '../support/random.ts';
+import { Random } from '../torture/random.ts';
 import { Clients, ofOneMachine } from '../torture/clients.ts';
 import { compare, type Comparison, today } from '../torture/comparison.ts';
 import { Ledger } from '../torture/ledger.ts';

@@ -9,7 +9,7 @@
  */
 import { type Answer, type Client, word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
-import type { Random } from '../support/random.ts';
+import type { Random } from './random.ts';
 import { type CodeEntry, type Ledger, leadingTo, targetNumber } from './ledger.ts';
 import type { View } from './view.ts';
 

@@ -13,7 +13,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { pause } from '../support/process.ts';
-import type { Random } from '../support/random.ts';
+import type { Random } from './random.ts';
 import { type Asked, headersOf, type View } from './view.ts';
 
 type Fault = keyof Phones['faults'];

@@ -16,7 +16,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Client } from '../support/client.ts';
 import { pause, readMetrics } from '../support/process.ts';
-import type { Random } from '../support/random.ts';
+import type { Random } from './random.ts';
 import type { Ledger } from './ledger.ts';
 import type { Stores } from './stores.ts';
 

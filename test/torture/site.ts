@@ -13,7 +13,7 @@ import {
   type Ports,
   ServiceProcess,
 } from '../support/process.ts';
-import { Random } from '../support/random.ts';
+import { Random } from './random.ts';
 import { TestService } from '../support/test-service.ts';
 import { Clients, type ClientsOptions, ofOneMachine } from './clients.ts';
 import { askEveryLink, compare, type Comparison, today } from './comparison.ts';

@@ -7,7 +7,7 @@
  * A stage only rises, over restarts too: a node that had a change in its link table has it in its store. A visitor of a
  * split keeps the variant that it had.
  */
-import type { Random } from '../support/random.ts';
+import type { Random } from './random.ts';
 import {
   agents,
   botAgent,

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import { settledByLeader } from '../../src/webhooks/outboxes/scan-takeover.ts';
 import { eventually } from '../support/soon.ts';
-import { Random } from '../support/random.ts';
+import { Random } from '../torture/random.ts';
 import { seedsOfToday } from '../seconds/runs.ts';
 import { scannedEntries } from './bare-webhooks.ts';
 import { Cluster, type Core, noteMs, Receivers } from './cluster-cores.ts';

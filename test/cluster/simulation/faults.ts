@@ -2,7 +2,7 @@
 import { LogPruning } from '../../../src/cluster/log/log-pruning.ts';
 import { Marks } from '../../../src/cluster/scans/marks.ts';
 import type { Timers } from '../../../src/model/clock.ts';
-import type { Random } from '../../support/random.ts';
+import type { Random } from '../../torture/random.ts';
 import { type Cut, type LogFaults, type MemoryStream, noCut, noFaults } from '../log/memory-log.ts';
 import type { VirtualTime } from '../virtual-time.ts';
 import { diskMs, type Machine } from './machine.ts';

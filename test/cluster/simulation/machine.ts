@@ -15,7 +15,7 @@ import {
   type StoredWrite,
   type Work,
 } from '../../../src/store/replicated-transactions.ts';
-import type { Random } from '../../support/random.ts';
+import type { Random } from '../../torture/random.ts';
 import {
   type Cut,
   type LogFaults,

@@ -6,7 +6,7 @@
  */
 import { type ReadPosition, ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
 import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
-import { Random } from '../../support/random.ts';
+import { Random } from '../../torture/random.ts';
 import { type LogFaults, MemoryLog, MemoryStream, noFaults } from '../log/memory-log.ts';
 import { type Later, VirtualTime } from '../virtual-time.ts';
 import { drawFaults } from './faults.ts';

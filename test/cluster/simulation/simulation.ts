@@ -9,7 +9,7 @@
  */
 import { chainAfter } from '../../../src/cluster/log/entry.ts';
 import { Failure } from '../../../src/model/failure.ts';
-import { Random } from '../../support/random.ts';
+import { Random } from '../../torture/random.ts';
 import { MemoryStream } from '../log/memory-log.ts';
 import { VirtualTime } from '../virtual-time.ts';
 import { drawFaults, FaultInjector, SimulatedPruning } from './faults.ts';

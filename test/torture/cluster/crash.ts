@@ -14,7 +14,7 @@ import type { NatsServer } from '../../../config/demo/nats-server.ts';
 import { startBrokers } from '../../cluster/nats/brokers.ts';
 import { CuttablePath } from '../../cluster/nats/cuttable-path.ts';
 import { freePorts, pause } from '../../support/process.ts';
-import { Random } from '../../support/random.ts';
+import { Random } from '../random.ts';
 import { Clients } from '../clients.ts';
 import { askEveryLink, compare, today } from '../comparison.ts';
 import { Ledger, tallyOf } from '../ledger.ts';

@@ -4,7 +4,7 @@
  */
 import type { Broker, Brokers } from '../../../config/demo/brokers.ts';
 import { pause } from '../../support/process.ts';
-import type { Random } from '../../support/random.ts';
+import type { Random } from '../random.ts';
 import type { Ledger } from '../ledger.ts';
 import type { ServiceNode } from './node.ts';
 

@@ -15,7 +15,7 @@ import {
   readMetrics,
   ServiceProcess,
 } from '../../support/process.ts';
-import type { Random } from '../../support/random.ts';
+import type { Random } from '../random.ts';
 import { within } from '../clients.ts';
 import type { CodeEntry, Ledger } from '../ledger.ts';
 import { Phones } from '../phones.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Failure } from '../../../src/model/failure.ts';
 import { type JournaledResult, ResultJournal } from '../../../src/store/delivery/result-journal.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
-import type { Random } from '../../support/random.ts';
+import type { Random } from '../../torture/random.ts';
 
 const files = ['management.mdb', 'delivery.mdb', 'delivery.results.0', 'delivery.results.1'];
 const cyclesMax = 4;

@@ -13,7 +13,7 @@ import {
 import { type Management, openManagement } from '../../../src/store/management/management.ts';
 import { openMeta } from '../../../src/store/open-environment.ts';
 import type { Webhooks } from '../../../src/webhooks/open-webhooks.ts';
-import { Random } from '../../support/random.ts';
+import { Random } from '../../torture/random.ts';
 import type { EngineHarness } from '../../scans/engine-harness.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { openBareEngine, openBareWebhooks, scansBy } from '../bare-webhooks.ts';
