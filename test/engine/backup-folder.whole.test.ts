@@ -33,7 +33,7 @@ import { readMeta } from '../../src/store/data-file/format.ts';
 import { walkDataFile, walkSnapshot } from '../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { stepsOfToday } from '../seconds/runs.ts';
-import { asOfAnotherBoot } from '../store/data-file/store-file.ts';
+import { asOfAnotherBoot } from '../store/data-file/other-boot.ts';
 import type { Account, AccountsOrder } from './accounts.worker.ts';
 import { callsMax, systemError, withDiskThatFails, withFreeBytes } from './failing-disk.ts';
 import { memoryDisk } from './memory-disk.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, it, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { deliveryVersion } from '../../../src/store/delivery/delivery.ts';
@@ -24,8 +24,6 @@ import {
 } from '../../support/process.ts';
 import { startProgram } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
-import { tallyOf } from '../../torture/ledger.ts';
-import { runTakeovers } from '../../torture/takeover/takeovers.ts';
 
 const pidIn = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'service.pid'), 'utf8'));
@@ -154,26 +152,8 @@ test('on a full disk nothing takes over, and the service continues', () =>
     expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
   }));
 
-/** No predecessor waits long for a connection that is idle; response times are for the script. */
-const load = { perSecond: 100, isMostlyIdle: false, isTimed: false } as const;
-
-/** A little of what `npm run takeover` does at length. */
-it('a takeover under load loses, doubles and refuses nothing', async () => {
-  const ports = await freePorts();
-  const result = await withDataFolder((dataDir) =>
-    runTakeovers({ ...load, dataDir, ports, takeovers: 1, seed: 4, steadyMs: 600 }),
-  );
-  const { notes, phones, ledger } = result;
-  expect(notes).toEqual([]);
-  expect(phones[0]?.view.answered).toBeGreaterThan(50);
-  expect(phones[0]?.faults.reset).toBeLessThanOrEqual(1);
-  expect(ledger.acknowledged).toBeGreaterThan(10);
-  const limited = ledger.codes.filter(({ scanLimit }) => scanLimit !== undefined);
-  expect(limited.some((code) => tallyOf(code).answered > 0)).toBe(true);
-});
-
 /** What a successor has that says what it should, and never serves. */
-export async function findPredecessor(dataDir: string): Promise<PredecessorConnection> {
+async function findPredecessor(dataDir: string): Promise<PredecessorConnection> {
   const dataVersions = {
     management: managementVersion.version,
     scans: scansVersion.version,

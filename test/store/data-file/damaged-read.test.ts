@@ -6,7 +6,7 @@ import { readMeta } from '../../../src/store/data-file/format.ts';
 import { walkSnapshot } from '../../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { temporaryFolder } from '../temporary-management.ts';
-import { asOfAnotherBoot } from './store-file.ts';
+import { asOfAnotherBoot } from './other-boot.ts';
 
 const pageBytes = 4_096;
 const [kindAt, branch, lowerAt, firstOffsetAt, headerBytes] = [18, 1, 20, 24, 24];

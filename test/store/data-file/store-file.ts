@@ -1,5 +1,4 @@
 /** A small store with everything that a data file may have: branch, leaf and overflow pages, free pages, odd keys. */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { createRandom as createNumbers } from '../../../bench/random.ts';
 import { StoreEnvironment, type Table } from '../../../src/store/environment.ts';
@@ -29,7 +28,7 @@ const keysMax = 700;
 const valueBytes = [4, 40, 40, 300, 2_000, 9_000] as const;
 
 /** One transaction of some puts and removals. */
-async function change(environment: StoreEnvironment, random: Random): Promise<void> {
+export async function change(environment: StoreEnvironment, random: Random): Promise<void> {
   const { numbers, pairs, bytes } = openTables(environment);
   await environment.transaction(() => {
     for (let left = random(60); left > 0; left--) {
@@ -54,7 +53,7 @@ export interface Contents {
   readonly checksum: number;
 }
 
-function readAll(environment: StoreEnvironment): Contents {
+export function readAll(environment: StoreEnvironment): Contents {
   let entries = 0;
   let checksum = 0;
   const add = (key: unknown, value: Uint8Array): void => {
@@ -80,59 +79,4 @@ export async function makeStore(path: string, seed: number, changes = 60): Promi
   await environment.flush();
   await environment.close();
   return contents;
-}
-
-/**
- * A process of its own that opens data files with LMDB, reads all of each and writes to it: where that ends the
- * process, the test sees it, and goes on.
- */
-
-process.on('message', (path) => {
-  void read(String(path)).then((answer) => process.send?.(answer));
-});
-
-async function read(path: string): Promise<object> {
-  let environment: StoreEnvironment | undefined;
-  try {
-    environment = new StoreEnvironment(path);
-    const contents = readAll(environment);
-    const random = createRandom(1);
-    for (let at = 0; at < 3; at++) await change(environment, random);
-    readAll(environment);
-    return contents;
-  } catch (error) {
-    return { error: String(error) };
-  } finally {
-    await environment?.close();
-  }
-}
-
-/** Data files as another boot left them: of another machine, of before a restart, or seen from another container. */
-
-/** The two meta pages, and lmdb-js's third in the middle of the first: of what has reached the disk. */
-const [even, confirmed, odd] = [0, 2_048, 4_096];
-const metaBytes = 168;
-const flagsAt = 52;
-const transactionAt = 152;
-const bootAt = 160;
-const unconfirmed = 0x1000;
-
-/** @param onDisk the transaction that has reached the disk: the newest at rest, the one before in the middle of a commit */
-export function asOfAnotherBoot(path: string, onDisk: 'newest' | 'before', boot = 77n): void {
-  const file = openSync(path, 'r+');
-  const metas = [even, odd].map((at) => {
-    const bytes = Buffer.alloc(metaBytes);
-    readSync(file, bytes, 0, metaBytes, at);
-    bytes.writeBigInt64LE(boot, bootAt);
-    bytes.writeUInt16LE(bytes.readUInt16LE(flagsAt) | unconfirmed, flagsAt);
-    return { at, bytes, transaction: bytes.readBigUInt64LE(transactionAt) };
-  });
-  for (const { at, bytes } of metas) writeSync(file, bytes, 0, metaBytes, at);
-  const [before, newest] = metas.toSorted((a, b) => (a.transaction < b.transaction ? -1 : 1));
-  const bytes = (onDisk === 'newest' ? newest : before)?.bytes;
-  if (bytes === undefined) throw new Error('Cannot find the meta pages');
-  bytes.writeUInt16LE(bytes.readUInt16LE(flagsAt) & ~unconfirmed, flagsAt);
-  // Without magic and version: only what follows them is read here.
-  writeSync(file, bytes, 32, metaBytes - 32, confirmed + 32);
-  closeSync(file);
 }
