@@ -48,7 +48,6 @@ export class Phones {
   /** Those that are kept, the next to be used first. */
   #kept: Line[] = [];
   readonly #single = new Set<Line>();
-  sent = 0;
   readonly faults = { refused: 0, reset: 0, 'timed out': 0, 'redirect loop': 0, 'local error': 0 };
   /** Requests in flight that got no answer before the end. */
   late = 0;
@@ -93,7 +92,6 @@ export class Phones {
     for (let at = 0; at < count; at++) {
       const asked = view.draw(random);
       if (asked === undefined) return;
-      this.sent++;
       this.#inFlight++;
       if (connections === 'new') this.#sendAlone(asked);
       else free[at]!.ask(requestOf(asked, 'keep-alive'), (end) => this.#ended(asked, end));

@@ -24,9 +24,9 @@ export function rowsOfLoad(ledger: Ledger): Row[] {
   ];
 }
 
-export function rowsOfPhones({ view, sent, faults, unanswered }: Phones): Row[] {
+export function rowsOfPhones({ view, faults, unanswered }: Phones): Row[] {
   const counts = Object.entries(faults).map(([what, count]) => `${what} ${count}`);
-  const { name, answered, silentMsMax, latencies } = view;
+  const { name, sent, answered, silentMsMax, latencies } = view;
   return [
     [`phones at ${name}`, `sent ${sent}, answered ${answered}, unanswered ${unanswered}`],
     ['  of these', `${counts.join(', ')}; silent at most ${milliseconds(silentMsMax)}`],

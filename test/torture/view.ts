@@ -53,6 +53,7 @@ export class View {
   #disturbedMs = -Infinity;
   /** Scans that start or end from now on count to it. */
   phase: Phase = 'steady';
+  sent = 0;
   answered = 0;
   /** Milliseconds that answers took, of requests that were sent and answered in one undisturbed time. */
   readonly latencies: Record<Phase, number[]> = { steady: [], takeover: [] };
@@ -107,6 +108,7 @@ export class View {
 
   #send(code: CodeEntry, kind: Kind, visitor: number): Asked {
     const scan = this.ledger.send(code, kind, visitor);
+    this.sent++;
     return { scan, stageAtLeast: this.#stages.get(code) ?? unknown, phase: this.phase };
   }
 

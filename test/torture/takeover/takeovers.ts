@@ -152,11 +152,11 @@ export async function runTakeovers(options: TakeoversOptions): Promise<SiteResul
   const { ledger, answered, counted, phones } = result;
   const extra = counted - answered - phones.reduce((sum, { unanswered }) => sum + unanswered, 0);
   if (extra > 0) ledger.note(`${extra} scans more are counted than answered`);
-  const { faults, sent, view } = phones[0]!;
+  const { faults, view } = phones[0]!;
   if (faults.refused > 0) ledger.note(`${faults.refused} connections were refused`);
   if (faults['timed out'] > 0) ledger.note(`${faults['timed out']} scans timed out`);
   if (!options.isTimed) return result;
-  const resets = (faults.reset / Math.max(1, sent)) * 100_000;
+  const resets = (faults.reset / Math.max(1, view.sent)) * 100_000;
   if (resets > resetsPer100kMax) ledger.note(`${resets.toFixed(1)} of 100,000 scans were reset`);
   const { steady, takeover } = view.latencies;
   const [before = 0, during = 0] = [steady, takeover].map((times) => quantile(times, 0.99));
