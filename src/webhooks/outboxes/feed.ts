@@ -131,14 +131,14 @@ export class Feed {
   }
 
   /**
-   * Puts a delivery in flight in place of the returned ones with its scans. They may be cut at other scans: what of
-   * them is outside of it stays returned. @param at reads a delivery @returns whether there are any
+   * Puts a delivery in flight in place of the returned ones that it overlaps: the scans of them that it lacks stay returned.
+   * @param at reads a delivery @returns whether it overlaps any
    */
   startAgain(delivery: Delivery, at: (ref: DeliveryRef) => Delivery | undefined): boolean {
-    const left = this.#returned.flatMap((one) => without(one, delivery, at));
-    if (left.length === this.#returned.length && left.every((one, i) => one === this.#returned[i]))
-      return false;
-    this.#returned = left;
+    if (!this.#returned.some((one) => overlaps(one, delivery))) return false;
+    this.#returned = this.#returned.flatMap((one) =>
+      overlaps(one, delivery) ? restsOf(one, delivery).flatMap((ref) => at(ref) ?? []) : [one],
+    );
     this.#open.add(delivery);
     return true;
   }
@@ -214,17 +214,20 @@ const byRef = ({ outboxRef: one }: Delivery, { outboxRef: other }: Delivery): nu
     ? 0
     : one.ref[0] - other.ref[0] || one.ref[1] - other.ref[1];
 
-/** What of a delivery another one does not have: itself, or up to two parts of it. */
-function without(
-  delivery: Delivery,
-  { outboxRef: other }: Delivery,
-  at: (ref: DeliveryRef) => Delivery | undefined,
-): Delivery[] {
-  if (delivery.outboxRef === undefined || other === undefined) return [delivery];
-  const [block, first, last, form] = delivery.outboxRef.ref;
-  const [otherBlock, from, to] = other.ref;
-  if (block !== otherBlock || last < from || first > to) return [delivery];
-  const before = first < from ? at([block, first, from - 1, form]) : undefined;
-  const after = last > to ? at([block, to + 1, last, form]) : undefined;
-  return [before, after].filter((part) => part !== undefined);
+const overlaps = ({ outboxRef: one }: Delivery, { outboxRef: other }: Delivery): boolean =>
+  one !== undefined &&
+  other !== undefined &&
+  one.ref[0] === other.ref[0] &&
+  one.ref[1] <= other.ref[2] &&
+  one.ref[2] >= other.ref[1];
+
+/** The parts of a delivery before and after another one, which it overlaps. */
+function restsOf({ outboxRef: one }: Delivery, { outboxRef: other }: Delivery): DeliveryRef[] {
+  if (one === undefined || other === undefined) return [];
+  const [block, first, last, form] = one.ref;
+  const rests: DeliveryRef[] = [
+    [block, first, other.ref[1] - 1, form],
+    [block, other.ref[2] + 1, last, form],
+  ];
+  return rests.filter(([, from, to]) => from <= to);
 }
