@@ -51,7 +51,7 @@ type Answers = Pick<
 /** To whom a test's cluster gives the lead. */
 const given: Array<string | undefined> = [];
 const cluster: ClusterAccess = {
-  // What a core knows beside is not told.
+  // The answer leaves out what else a core knows.
   status: () => ({ ...report, url: 'http://a', position: 9 }),
   handOver: async (to) => {
     if (to === 'x') throw new Failure('not_found', 'The cluster has no node x');

@@ -14,7 +14,7 @@ const { client } = await useTestApi({
 });
 const target = 'https://example.com/';
 
-/** A client address of its own: the bucket of requests without a key is per address. */
+/** An address that no other test uses: requests without a key are counted by address. */
 let addresses = 0;
 const stranger = (): Record<string, string> => ({
   'x-forwarded-for': `198.51.100.${(addresses += 1)}`,

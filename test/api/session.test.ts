@@ -187,7 +187,7 @@ describe('the limit of people', () => {
     onTestFinished(() => keys.close());
   });
 
-  test('the dashboard goes on when the keys of a Free workspace have used up its plan', async () => {
+  test('the dashboard still works when the keys of a Free workspace have used up its plan', async () => {
     const browser = await openBrowser();
     for (let at = 0; at < 20; at += 1) await keys.get('/v1/session');
     expect((await keys.get('/v1/session')).status).toBe(429);
@@ -222,7 +222,7 @@ describe('the limit of people', () => {
     expect(next.headers['x-ratelimit-remaining']).toBe(String(perMinute - 1));
   });
 
-  test('a cookie beside a key lends the key nothing', async () => {
+  test('a key gets no rights of a cookie in the same request', async () => {
     const browser = await openBrowser();
     const headers = { authorization: `Bearer ${app.apiKey}` };
     for (let at = 19; at >= 0; at -= 1) {

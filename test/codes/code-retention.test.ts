@@ -169,7 +169,7 @@ function countsBy({ engine }: Core, ...codes: readonly QrCodeRecord[]): number[]
   return [...named];
 }
 
-test('nothing goes before 90 days, nothing is left after', async () => {
+test('keeps all of it for 90 days, and removes all of it then', async () => {
   const { fixture, core, engine, retention, deleted, kept } = await openOne();
   const { store, clock, codes } = fixture;
   const before = await core.totalsOf(kept);

@@ -1,4 +1,4 @@
-/** Analytics by where scans led, over real scans: labels of a code's record, and people whom it led nowhere. */
+/** Analytics by where scans led, over real scans: labels of a code's record, and visits without a redirect. */
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';

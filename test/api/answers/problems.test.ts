@@ -1,4 +1,4 @@
-/** Problems: the id of their answer, paths that echo nothing harmful, and names that nobody can read. */
+/** Problems: the id of their answer, paths without harmful characters, and names that cannot be read. */
 import { describe, expect, test } from 'vitest';
 import { importedDrafts } from '../../../src/api/codes/code-bodies.ts';
 import { Failure } from '../../../src/model/failure.ts';
@@ -68,7 +68,7 @@ describe('errors[].path', () => {
   });
 });
 
-describe('names that nobody can read, or that read otherwise than they are', () => {
+describe('names that cannot be read, or that look like another text', () => {
   const blank = '\u00a0\u200b\u3164';
   const turned = 'invoice\u202efdp.exe';
   const family = '\u{1f469}\u200d\u{1f469}\u200d\u{1f467}';

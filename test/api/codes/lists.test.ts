@@ -108,7 +108,7 @@ describe('tags', async () => {
     expect(table.text.trim().split('\n')).toHaveLength(3);
   });
 
-  test('a spelling goes with its last code, and a code that alone has a tag may spell it anew', async () => {
+  test('a spelling goes with its last code, and the only code with a tag may change its spelling', async () => {
     const path = `/v1/qr-codes/${word((await create('sping')).id)}`;
     const events = async (): Promise<number> =>
       (await client.get('/v1/events?event=qr.updated&limit=100')).items.length;

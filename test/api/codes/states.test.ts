@@ -7,7 +7,7 @@ import { useTestApi } from '../../support/test-client.ts';
 const { service, client, makeCode, codeNo } = await useTestApi();
 const target = 'https://example.com/menu';
 let run = 0;
-/** Tells the codes of a test from those of the others. */
+/** Marks the codes of one test, so that it finds only them. */
 let tag = '';
 
 beforeEach(() => {

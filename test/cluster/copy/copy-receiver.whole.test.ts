@@ -258,7 +258,7 @@ it('a process that dies at any step begins again from nothing', async () => {
   expect(deaths).toBeGreaterThan(10);
 });
 
-it('a full disk is told, and nothing is kept', async () => {
+it('a full disk is reported, and no file is kept', async () => {
   const url = await giveRecorded();
   const folder = await newFolder();
   for (const call of [6, 12, 20]) {

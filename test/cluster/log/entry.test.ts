@@ -76,7 +76,7 @@ describe('an entry', () => {
     }
   });
 
-  it('is nothing where its head is no count, or its chain is of another type or length', () => {
+  it('is invalid if its head is not a count, or its chain has another type or length', () => {
     const noChains = [...noBytes, chain.subarray(1), Buffer.alloc(chainBytes + 1)];
     const bad = [[0, ...noCounts], [0, ...noCounts], noCounts, noChains];
     for (const [at, values] of bad.entries()) {

@@ -164,7 +164,7 @@ it.each(Object.entries(scripts))('%s', async (_, [script, trace]) => {
   expect(await new Nodes().run(script)).toBe(trace);
 });
 
-test('what is no beat, and one under the subject of another, count for nothing', async () => {
+test('an invalid beat, and one under the subject of another node, are ignored', async () => {
   const network = new BeatsNetwork();
   const { beats } = openNode(network, 'a', 'all');
   const { publish } = network.connection('x');

@@ -174,7 +174,7 @@ test('a node that left is listed no more; its journals are, and its name may com
   expect(back.id).not.toBe(id);
 });
 
-test('each change is told, to a second reader of the rows too; other commits are not', async () => {
+test('each change is reported, to a second reader of the rows too; other commits are not', async () => {
   const { nodes, store, options, join } = await fixture();
   const other = new Registry(options);
   let told = 0;

@@ -20,7 +20,7 @@ import { openFilesIn } from '../../support/leaks.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';
 import { JournalCopies, visits } from './journal-copies.ts';
 
-/** The real disk, until it is told to refuse. */
+/** The real disk, until the test makes it refuse. */
 class Disk implements JournalDisk {
   bytesLeft = Infinity;
   canOpen = true;
