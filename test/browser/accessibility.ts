@@ -1,8 +1,10 @@
 /** What breaks a rule of WCAG 2.2 AA that axe can see, and what is wider than the screen. */
 import axe from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 
 const ruleSets = {
+  /** With what is no rule, but good practice. */
+  every: undefined,
   all: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'],
   /** Those that depend on colors and widths. The others read the markup, which is the same on every screen. */
   look: {
@@ -45,6 +47,14 @@ async function faultsOf(page: Page, part: Part, rules: RuleSet): Promise<string[
   return Array.isArray(found) ? found.map(String) : ['axe gave no list'];
 }
 
+type Side = 'scrollWidth' | 'clientWidth' | 'scrollHeight' | 'clientHeight';
+/** Pixels of an element that are cut off, across and down. */
+export const hiddenOf = (place: Locator): Promise<number[]> =>
+  place.evaluate((element: Readonly<Record<Side, number>>) => [
+    element.scrollWidth - element.clientWidth,
+    element.scrollHeight - element.clientHeight,
+  ]);
+
 /** By how much a page that is named so is wider than the screen; none where it fits. */
 export async function tooWide(page: Page, name: string): Promise<string[]> {
   const pixels: number = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
@@ -68,27 +78,30 @@ export const screens = [
   { scheme: 'light', width: 1_440 },
 ] as const;
 
-interface Screen {
-  readonly scheme: 'dark' | 'light';
-  readonly width: number;
-}
-
 /** Shows the same document on another screen. */
-export async function showOn(page: Page, { scheme, width }: Screen): Promise<void> {
+export async function showOn(
+  page: Page,
+  { scheme, width }: (typeof screens)[number],
+): Promise<void> {
   await page.emulateMedia({ colorScheme: scheme });
   await page.setViewportSize({ width, height: 900 });
-  await page.locator(`html[data-theme=${scheme}]`).waitFor({ state: 'attached' });
+  // Pages of documents and shared numbers have no theme of their own.
+  const shown = `html[data-theme=${scheme}], html:not([data-theme])`;
+  await page.locator(shown).waitFor({ state: 'attached' });
   await arrived(page);
 }
 
 /** What is wrong on each of the two screens, in the same document. */
-export async function faultsOnScreens(page: Page, name: string, part?: string): Promise<string[]> {
+export async function faultsOnScreens(
+  page: Page,
+  name: string,
+  rules: RuleSet = 'all',
+): Promise<string[]> {
   const faults: string[] = [];
   for (const screen of screens) {
     await showOn(page, screen);
-    const { scheme } = screen;
-    const rules = scheme === 'light' ? 'all' : 'look';
-    faults.push(...(await faultsOn(page, `${name}, ${scheme}`, part, rules)));
+    const rulesHere = screen.scheme === 'light' ? rules : 'look';
+    faults.push(...(await faultsOn(page, `${name}, ${screen.scheme}`, 'html', rulesHere)));
   }
   return faults;
 }

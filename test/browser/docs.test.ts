@@ -2,26 +2,16 @@
  * The reference and the guides as a reader meets them: legible on a phone, searched by keyboard, samples copied,
  * each field at an address of its own; and all of it there without a script.
  */
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openHarness, type Harness } from './harness.ts';
+import { expect, test } from 'vitest';
+import { faultsOn, faultsOnScreens, screens, showOn, tooWide } from './accessibility.ts';
+import { useHarness } from './harness.ts';
 
 /** About two words of this page's text. */
 const cellWidthMin = 150;
 
-let harness: Harness;
+const harness = await useHarness();
 /** One for all tests: each goes to an address of its own. */
-let page: Page;
-
-beforeAll(async () => {
-  harness = await openHarness();
-  page = await harness.open();
-});
-afterAll(async () => {
-  expect(harness.complaints).toEqual([]);
-  await harness.close();
-});
+const page = await harness.open();
 
 /** What a script in the page finds, as lines. */
 async function linesOf(script: string): Promise<string[]> {
@@ -37,11 +27,6 @@ const narrowCells = `[...document.querySelectorAll('main td, main .fields > div 
 /** Operations share one markup: axe reads one with a body and one with parameters, and all that is around them. */
 const keepTwoOperations = `document.querySelectorAll('article.operation:not(#createQrCode, #listQrCodes)')
   .forEach((one) => one.remove())`;
-/** Of axe, all its rules; where only styles differ, those that depend on them. */
-const styleRules = ['color-contrast', 'target-size', 'scrollable-region-focusable'];
-const faultsByAxe = (rules?: readonly string[]): string =>
-  `axe.run(document, { resultTypes: ['violations'], runOnly: ${JSON.stringify(rules)} }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target }) => id + ' ' + target)))`;
 
 /** The end of a row is over the samples of the page, and nothing of it may be in front. */
 const coveredRows = `(() => {
@@ -54,24 +39,14 @@ const coveredRows = `(() => {
   return [rows.length > 3, ...covered.map(({ row }) => row.innerText)];
 })()`;
 
-const screens = [
-  { scheme: 'dark', width: 390, rules: styleRules },
-  { scheme: 'light', width: 1_440, rules: undefined },
-] as const;
-
-async function showOn({ scheme, width }: (typeof screens)[number]): Promise<void> {
-  await page.emulateMedia({ colorScheme: scheme });
-  await page.setViewportSize({ width, height: 900 });
-}
-
 test('on a phone and on a wide screen no cell is a word wide, what a search finds lies over the page, and axe finds no fault', async () => {
   for (const path of ['/docs/operations', '/docs/webhooks', '/docs']) {
     await page.goto(path);
     await page.evaluate(openAll);
     for (const screen of screens) {
-      await showOn(screen);
+      await showOn(page, screen);
       expect([path, await linesOf(narrowCells)]).toEqual([path, []]);
-      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+      expect(await tooWide(page, path)).toEqual([]);
       if (path !== '/docs') continue;
       if (screen.scheme === 'dark') await expectWholeSample();
       await page.getByRole('combobox').fill('secret');
@@ -82,12 +57,12 @@ test('on a phone and on a wide screen no cell is a word wide, what a search find
     await page.getByRole('combobox').fill('');
     await page.getByRole('listbox').waitFor({ state: 'hidden' });
     await page.evaluate(keepTwoOperations);
-    await page.evaluate(axe.source);
     // The reference has all the styles of a guide.
-    for (const screen of path === '/docs' ? screens : screens.slice(-1)) {
-      await showOn(screen);
-      expect([path, await linesOf(faultsByAxe(screen.rules))]).toEqual([path, []]);
-    }
+    const isGuide = path !== '/docs';
+    const faults = isGuide
+      ? faultsOn(page, path, 'html', 'every')
+      : faultsOnScreens(page, path, 'every');
+    expect(await faults).toEqual([]);
   }
 });
 

@@ -10,13 +10,15 @@ import { join } from 'node:path';
 import {
   type Browser,
   type BrowserContext,
+  type BrowserContextOptions,
   chromium as playwright,
   type Page,
   type Locator,
 } from 'playwright-core';
+import { afterAll, expect } from 'vitest';
 import type { Plan } from '../../src/model/workspace.ts';
 import { Browser as Session } from '../support/browser.ts';
-import { Client, word } from '../support/client.ts';
+import { Client, type Json, word } from '../support/client.ts';
 import type { Ports } from '../support/process.ts';
 import { TestService } from '../support/test-service.ts';
 import { unpackChromium } from './start/chromium.ts';
@@ -44,23 +46,36 @@ const browserArguments = [
 ];
 
 /** Two busy cores: what a person would wait a second for may take this long. */
-export const waitMs = 30_000;
+const waitMs = 30_000;
 
 export interface Harness {
   readonly service: TestService;
-  readonly browser: Browser;
   /** With an API key of the owner. */
   readonly api: Client;
   readonly owner: Person;
   /** A page in a context of its own, nobody is signed in. @param options what differs from a light, wide screen */
-  open(options?: PageOptions): Promise<Page>;
-  /** A page on which the owner is signed in, at `path`. Those of the same options share cookies and storage. */
-  openSignedIn(path: string, options?: PageOptions): Promise<Page>;
+  readonly open: (options?: PageOptions) => Promise<Page>;
+  /**
+   * A page on which the owner is signed in. Those of the same options share cookies and storage.
+   * @param path default: a page that asks for little
+   */
+  readonly openSignedIn: (path?: string, options?: PageOptions) => Promise<Page>;
+  /** What `POST /v1<path>` answers to the owner. @throws unless it is 2xx */
+  readonly post: (path: string, body: object) => Promise<Json>;
+  /** A code, of https://example.com/menu where the fields say nothing else. */
+  readonly makeCode: (fields?: object) => Promise<MadeCode>;
   /** Of the workspace. */
-  setPlan(plan: Plan): Promise<void>;
+  readonly setPlan: (plan: Plan) => Promise<void>;
   /** Errors of scripts and refusals of the policy, as the browser reports them. */
   readonly complaints: string[];
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface MadeCode {
+  readonly id: string;
+  readonly shortUrl: string;
+  /** Its page. */
+  readonly path: string;
 }
 
 export interface PageOptions {
@@ -123,8 +138,17 @@ export const startShared = async (): Promise<void> =>
 
 let people = 0;
 
+/** For one test file: it closes after the last test, and the file fails where the browser complained. */
+function untilFileEnds(harness: Harness): Harness {
+  afterAll(async () => {
+    await harness.close();
+    expect(harness.complaints).toEqual([]);
+  });
+  return harness;
+}
+
 /** A workspace of its own on the service of this worker, with an owner of its own: a person may ask 600 times a minute. */
-export async function openHarness(): Promise<Harness> {
+export async function useHarness(): Promise<Harness> {
   const service = await sharedService();
   const owner = { email: `owner-${(people += 1)}@example.com`, password };
   await service.administer(async ({ users, workspaces, members }) => {
@@ -135,20 +159,20 @@ export async function openHarness(): Promise<Harness> {
   });
   const session = new Session({ url: service.apiUrl });
   await session.signIn(owner.email, owner.password, nextAddress());
-  const made = await session.call('POST', '/v1/api-keys', {
-    body: { name: 'Test', role: 'owner' },
-  });
+  const made = await session.post('/v1/api-keys', { name: 'Test', role: 'owner' });
   const harness = await harnessOf(service, owner, word(made.json.key), session);
   await harness.setPlan('enterprise');
-  return harness;
+  return untilFileEnds(harness);
 }
 
+type OwnService = readonly [environment?: Readonly<Record<string, string>>, ports?: Ports];
+
 /** A service of its own, where a setting differs. */
-export async function openOwnService(
-  environment: Readonly<Record<string, string>>,
-  ports?: Ports,
-): Promise<Harness> {
-  const service = await startService(environment, ports);
+export const useOwnService = async (...settings: OwnService): Promise<Harness> =>
+  untilFileEnds(await openOwnService(...settings));
+
+export async function openOwnService(...settings: OwnService): Promise<Harness> {
+  const service = await startService(...settings);
   const harness = await harnessOf(service, firstOwner, service.apiKey);
   return {
     ...harness,
@@ -164,23 +188,42 @@ let addresses = 0;
 /** Those who are not signed in share a small limit by their address. */
 const nextAddress = (): string => `198.18.${Math.floor((addresses += 1) / 250)}.${addresses % 250}`;
 
+/** A context of its own in the browser of this worker. @param complaints takes those of its pages */
+export async function openContext(
+  complaints: string[],
+  { width = 1_440, scheme = 'light' }: PageOptions = {},
+  more: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const browser = await sharedBrowser();
+  if (!browser.isConnected()) throw new Error('The browser ended; the next file starts another');
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: scheme,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    ...more,
+  });
+  context.setDefaultTimeout(waitMs);
+  context.on('weberror', (error) => complaints.push(String(error.error())));
+  context.on('console', (message) => {
+    // A refused request is no complaint: tests provoke them.
+    const isRefusal = /Failed to load resource/.test(message.text());
+    if (message.type() === 'error' && !isRefusal) complaints.push(message.text());
+  });
+  return context;
+}
+
 async function harnessOf(
   service: TestService,
   owner: Person,
   apiKey: string,
   session = new Session({ url: service.apiUrl }),
 ): Promise<Harness> {
-  const browser = await sharedBrowser();
   const api = new Client(service.apiUrl, apiKey);
   const complaints: string[] = [];
   const opened: BrowserContext[] = [];
-  const openContext = async ({ width = 1_440, scheme = 'light' }: PageOptions = {}) => {
-    if (!browser.isConnected()) throw new Error('The browser ended; the next file starts another');
-    const context = await browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme: scheme,
-      reducedMotion: 'reduce',
-      locale: 'en-GB',
+  const openScreen = async (options?: PageOptions): Promise<BrowserContext> => {
+    const context = await openContext(complaints, options, {
       timezoneId: 'Europe/Berlin',
       baseURL: service.apiUrl,
       // Only a test of TLS has a certificate, signed by itself.
@@ -188,38 +231,41 @@ async function harnessOf(
       extraHTTPHeaders: { 'x-forwarded-for': nextAddress() },
     });
     opened.push(context);
-    context.setDefaultTimeout(waitMs);
-    context.on('weberror', (error) => complaints.push(String(error.error())));
-    context.on('console', (message) => {
-      // A refused request is no complaint: tests provoke them.
-      const isRefusal = /Failed to load resource/.test(message.text());
-      if (message.type() === 'error' && !isRefusal) complaints.push(message.text());
-    });
     return context;
   };
-  const openSignedInContext = async (options?: PageOptions): Promise<BrowserContext> => {
+  const openSignedInScreen = async (options?: PageOptions): Promise<BrowserContext> => {
     if (session.cookie === '') await session.signIn(owner.email, owner.password, nextAddress());
-    const context = await openContext(options);
+    const context = await openScreen(options);
     const [name = '', value = ''] = session.cookie.split('=');
     await context.addCookies([{ name, value, url: service.apiUrl }]);
     return context;
   };
   const signedIn = new Map<string, Promise<BrowserContext>>();
+  const post = async (path: string, body: object): Promise<Json> => {
+    const { status, json, text } = await api.post(`/v1${path}`, body);
+    if (status >= 300) throw new Error(`POST ${path}: ${status} ${text}`);
+    return json;
+  };
   return {
     service,
-    browser,
     api,
     owner,
     complaints,
-    open: async (options) => await (await openContext(options)).newPage(),
-    openSignedIn: async (path, options) => {
+    open: async (options) => await (await openScreen(options)).newPage(),
+    openSignedIn: async (path = '/settings/data', options) => {
       const screen = JSON.stringify(options ?? {});
-      const opening = signedIn.get(screen) ?? openSignedInContext(options);
+      const opening = signedIn.get(screen) ?? openSignedInScreen(options);
       signedIn.set(screen, opening);
       const page = await (await opening).newPage();
       await page.goto(path);
       await page.locator('.frame').waitFor();
       return page;
+    },
+    post,
+    makeCode: async (fields) => {
+      const made = await post('/qr-codes', { target: 'https://example.com/menu', ...fields });
+      const id = word(made.id);
+      return { id, shortUrl: word(made.shortUrl), path: `/codes/${id}` };
     },
     setPlan: (plan) => setPlan(service, api, plan),
     async close() {
@@ -230,7 +276,7 @@ async function harnessOf(
 }
 
 async function setPlan(service: TestService, api: Client, plan: Plan): Promise<void> {
-  const { id } = (await api.call('GET', '/v1/session')).json.workspace!;
+  const { id } = (await api.get('/v1/session')).json.workspace!;
   await service.administer(async ({ workspaces }) => {
     const { no } = workspaces.findById(word(id))!;
     const limits = plan === 'enterprise' ? { perMinute: 1_000_000, perDay: undefined } : undefined;
@@ -250,3 +296,24 @@ export async function signIn(page: Page, path: string, person: Person): Promise<
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.locator('.frame').waitFor();
 }
+
+/** From now on the page gets other values in what this address answers. */
+export async function changeAnswers(
+  page: Page,
+  address: RegExp,
+  change: (answer: Json, query: URLSearchParams) => object,
+): Promise<void> {
+  await page.route(address, async (route) => {
+    const response = await route.fetch();
+    const answer: Json = await response.json();
+    const { searchParams } = new URL(route.request().url());
+    await route.fulfill({ response, json: { ...answer, ...change(answer, searchParams) } });
+  });
+}
+
+/** A refusal, as the service answers it, for `route.fulfill`. */
+export const refusal = (status: number, code: string, detail: string, retrySeconds?: number) => ({
+  status,
+  ...(retrySeconds !== undefined && { headers: { 'retry-after': String(retrySeconds) } }),
+  json: { status, code, title: code, detail, requestId: 'req_1' },
+});

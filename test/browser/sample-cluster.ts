@@ -1,6 +1,7 @@
 /** A cluster as its leader tells of it, for pages of a service that has none. */
 import type { Page } from 'playwright-core';
 import type { Cluster, ClusterNode } from '../../src/dashboard/client/wire.ts';
+import { changeAnswers } from './harness.ts';
 
 const node = (name: string, more: Partial<ClusterNode> = {}): ClusterNode => ({
   name,
@@ -57,11 +58,9 @@ export const troubledCluster: Cluster = {
 
 /** From the next load on, the page finds a cluster. @param shown asked at each request */
 export async function withCluster(page: Page, shown: () => Cluster, role = 'owner'): Promise<void> {
-  await page.route(/\/v1\/session$/, async (route) => {
-    const response = await route.fetch();
-    const session = await response.json();
-    const workspace = { ...session.workspace, role };
-    await route.fulfill({ response, json: { ...session, workspace, cluster: true } });
-  });
+  await changeAnswers(page, /\/v1\/session$/, ({ workspace }) => ({
+    workspace: { ...workspace, role },
+    cluster: true,
+  }));
   await page.route(/\/v1\/cluster$/, (route) => route.fulfill({ json: shown() }));
 }

@@ -1,21 +1,19 @@
 /** A sample workspace: codes, scans from several countries, a campaign, members, endpoints. */
-import { type Client, type Json, word } from '../support/client.ts';
+import { word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import { type Harness, waitMs } from './harness.ts';
+import type { Harness } from './harness.ts';
 
-/** Eight attempts, some hundred milliseconds apart. */
-const deadMsMax = 60_000;
-
-const iphone =
+export const iphone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
-const android =
+export const android =
   'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Mobile Safari/537.36';
 const desktop =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36';
 
-/** Addresses in several countries. */
-const visitors: ReadonlyArray<readonly [address: string, agent: string]> = [
+export type Visitor = readonly [address: string, agent: string];
+/** In several countries. */
+const visitors: readonly Visitor[] = [
   ['193.99.144.80', iphone],
   ['194.25.0.60', android],
   ['80.67.169.12', iphone],
@@ -28,7 +26,6 @@ const visitors: ReadonlyArray<readonly [address: string, agent: string]> = [
 
 export interface Seeded {
   readonly codeId: string;
-  readonly shortUrl: string;
   readonly wifiId: string;
   /** Over its scan limit. */
   readonly endedId: string;
@@ -43,7 +40,6 @@ export interface Seeded {
 /** Where nothing is looked for by them. */
 export const noIds: Seeded = {
   codeId: 'qr_00000000000000000000',
-  shortUrl: '',
   wifiId: 'qr_00000000000000000001',
   endedId: 'qr_00000000000000000002',
   campaignId: 'cmp_00000000000000000000',
@@ -52,56 +48,44 @@ export const noIds: Seeded = {
   inviteToken: '',
 };
 
-export async function seed({ api }: Harness, receiverUrl: string): Promise<Seeded> {
-  const post = async (path: string, body: unknown): Promise<Json> =>
-    (await api.call('POST', `/v1${path}`, { body })).json;
+/** The day so many days from now, in UTC. */
+const dateIn = (days: number): string =>
+  new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+/** Its id. */
+export const makeCampaign = async (
+  { post }: Harness,
+  name: string,
+  qrCodeIds: readonly string[],
+  days: object = { startDate: dateIn(0) },
+): Promise<string> => word((await post('/campaigns', { name, qrCodeIds, ...days })).id);
+
+export async function seed(harness: Harness, receiverUrl: string): Promise<Seeded> {
+  const { api, post, makeCode } = harness;
   const rows = Array.from({ length: 28 }, (_, index) => ({
     target: `https://example.com/posters/${index + 1}?utm_source=print`,
     ...(index % 3 === 0 ? { name: `Poster ${index + 1}, platform ${index % 7}` } : {}),
     tags: index % 2 === 0 ? ['poster', 'spring'] : [],
   }));
-  await post('/qr-codes/bulk', rows);
-  const wifi = await post('/qr-codes', {
+  await api.post('/v1/qr-codes/bulk', rows);
+  const wifi = await makeCode({
     type: 'wifi',
     target: 'WIFI:T:WPA;S:Guests;P:coffee-please;;',
     dynamic: false,
     name: 'Wi-Fi of the guests',
   });
-  const ended = await post('/qr-codes', {
-    target: 'https://example.com/voucher',
-    name: 'Voucher',
-    scanLimit: 1,
-  });
-  await scan(word(ended.shortUrl));
-  const code = await post('/qr-codes', {
-    target: 'https://example.com/menu',
-    name: 'Table 12',
-    tags: ['menu', 'berlin'],
-    scanLimit: 10_000,
-  });
-  const [codeId, shortUrl] = [word(code.id), word(code.shortUrl)];
-  for (const [address, agent] of visitors) await scan(shortUrl, address, agent);
-  await api.call('PATCH', `/v1/qr-codes/${codeId}`, {
-    body: { target: 'https://example.com/menu/summer' },
-  });
-  const today = new Date();
-  const day = (days: number): string =>
-    new Date(today.getTime() + days * 86_400_000).toISOString().slice(0, 10);
-  const campaign = await post('/campaigns', {
-    name: 'Summer menu',
-    startDate: day(0),
-    endDate: day(40),
-    qrCodeIds: [codeId],
-  });
-  await post('/campaigns', {
-    name: 'Autumn fair',
-    startDate: day(30),
-    endDate: day(75),
-    qrCodeIds: [],
-  });
-  await post('/campaigns', { name: 'Always on', startDate: day(0), qrCodeIds: [] });
-  await post('/watches', { qrCodeId: codeId, silentHours: 24, spikeFactor: 5, target: true });
-  await post('/conversions', { qrCodeId: codeId, externalId: 'order-1' });
+  const ended = await makeCode({ name: 'Voucher', scanLimit: 1 });
+  await scan(ended.shortUrl);
+  const tags = ['menu', 'berlin'];
+  const code = await makeCode({ name: 'Table 12', tags, scanLimit: 10_000 });
+  for (const visitor of visitors) await scan(code.shortUrl, ...visitor);
+  await api.patch(`/v1/qr-codes/${code.id}`, { target: 'https://example.com/menu/summer' });
+  const summer = { startDate: dateIn(0), endDate: dateIn(40) };
+  const campaignId = await makeCampaign(harness, 'Summer menu', [code.id], summer);
+  await makeCampaign(harness, 'Autumn fair', [], { startDate: dateIn(30), endDate: dateIn(75) });
+  await makeCampaign(harness, 'Always on', []);
+  await post('/watches', { qrCodeId: code.id, silentHours: 24, spikeFactor: 5, target: true });
+  await post('/conversions', { qrCodeId: code.id, externalId: 'order-1' });
   const invite = await post('/team/invites', { email: 'jane@example.com', role: 'editor' });
   await post('/api-keys', { name: 'Till in the north hall', role: 'editor' });
   const endpoint = await post('/webhooks', {
@@ -109,34 +93,25 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
     events: ['*'],
     description: 'Till in the north hall',
   });
-  await scan(shortUrl);
-  const deliveryId = await deadDelivery(api);
+  await scan(code.shortUrl);
+  const letter = await found(
+    'a dead letter: expected the receiver to refuse everything',
+    async () => (await api.get('/v1/webhooks/dead-letters')).items.at(0),
+  );
   return {
-    codeId,
-    shortUrl,
-    wifiId: word(wifi.id),
-    endedId: word(ended.id),
-    campaignId: word(campaign.id),
+    codeId: code.id,
+    wifiId: wifi.id,
+    endedId: ended.id,
+    campaignId,
     endpointId: word(endpoint.id),
-    deliveryId,
+    deliveryId: word(letter.id),
     inviteToken: word(invite.token),
   };
 }
 
-/** The first dead letter. */
-const deadDelivery = (api: Client): Promise<string> =>
-  found('a dead letter: expected the receiver to refuse everything', deadMsMax, async () => {
-    const [letter] = (await api.call('GET', '/v1/webhooks/dead-letters')).items;
-    return letter && word(letter.id);
-  });
-
 /** Asks until there is something, as often as the quota allows. */
-async function found<T>(
-  what: string,
-  msMax: number,
-  find: () => Promise<T | undefined>,
-): Promise<T> {
-  const deadlineMs = performance.now() + msMax;
+async function found<T>(what: string, find: () => Promise<T | undefined>): Promise<T> {
+  const deadlineMs = performance.now() + 60_000;
   for (;;) {
     const one = await find();
     if (one !== undefined) return one;
@@ -147,8 +122,8 @@ async function found<T>(
 
 /** A page shows what is counted when it is opened: waits until all scans of the workspace are. */
 export async function untilCounted({ api }: Harness, scans: number): Promise<void> {
-  await found(`${scans} counted scans`, waitMs, async () => {
-    const { totalScans } = (await api.call('GET', '/v1/analytics/summary')).json;
+  await found(`${scans} counted scans`, async () => {
+    const { totalScans } = (await api.get('/v1/analytics/summary')).json;
     return Number(totalScans) === scans ? scans : undefined;
   });
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { addresses } from './addresses.ts';
-import { openOwnService } from './harness.ts';
+import { openOwnService, sharedBrowser } from './harness.ts';
 import { calmCluster, troubledCluster, withCluster } from './sample-cluster.ts';
 import { type Seeded, seed } from './seed.ts';
 
@@ -62,7 +62,7 @@ await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const address = receiver.address();
 const port = typeof address === 'object' && address !== null ? address.port : 0;
 await mkdir(folder, { recursive: true });
-const harness = await openOwnService({});
+const harness = await openOwnService();
 try {
   const welcome = await harness.openSignedIn('/');
   await welcome.getByText('Create your first code').waitFor();
@@ -82,7 +82,7 @@ try {
       await show(signIn, `invite-dead-${scheme}-${width}`);
       await signIn.context().close();
       const page = await harness.openSignedIn('/settings/data', { scheme, width });
-      for (const { name, path, shows } of addresses(seeded)) {
+      for (const [name, path, , shows] of addresses(seeded)) {
         if (only !== undefined && !new RegExp(only).test(name)) continue;
         await page.goto(path);
         const text = page.getByText(shows).first();
@@ -100,5 +100,5 @@ try {
   process.stdout.write(`${harness.complaints.join('\n')}\n`);
   receiver.close();
   await harness.close();
-  await harness.browser.close();
+  await (await sharedBrowser()).close();
 }

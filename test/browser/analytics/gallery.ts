@@ -6,19 +6,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { serialize } from 'node:v8';
 import type { Locator, Page } from 'playwright-core';
+import { afterAll, expect } from 'vitest';
 import { buildDashboard } from '../../../config/release/dashboard.ts';
 import {
   type DashboardBundle,
   DashboardFiles,
 } from '../../../src/http/dashboard/dashboard-files.ts';
 import type { Request } from '../../../src/http/request.ts';
-import { sharedBrowser, waitMs } from '../harness.ts';
+import { openContext, type PageOptions } from '../harness.ts';
 
 const script = '../../test/dashboard/gallery/gallery.tsx';
 
-interface Options {
-  readonly width?: number;
-  readonly scheme?: 'light' | 'dark';
+interface Options extends PageOptions {
   /** `loading`, `empty`. */
   readonly state?: string;
 }
@@ -27,56 +26,32 @@ export interface Gallery {
   readonly bundle: DashboardBundle;
   /** A page with the gallery on it. */
   open(options?: Options): Promise<Page>;
-  /** What browsers complained of: errors of scripts and refusals of the policy. */
-  readonly complaints: readonly string[];
-  close(): Promise<void>;
 }
 
 /** The card with this title. */
 export const cardOn = (page: Page, title: string): Locator =>
   page.locator('.card', { has: page.getByRole('heading', { level: 2, name: title, exact: true }) });
 
-type Side = 'scrollWidth' | 'clientWidth' | 'scrollHeight' | 'clientHeight';
-/** Pixels of an element that are cut off, across and down. */
-export const hiddenOf = (place: Locator) =>
-  place.evaluate((element: Readonly<Record<Side, number>>) => [
-    element.scrollWidth - element.clientWidth,
-    element.scrollHeight - element.clientHeight,
-  ]);
-
-export async function openGallery(): Promise<Gallery> {
+/** For one test file: it closes after the last test, and the file fails where the browser complained. */
+export async function useGallery(): Promise<Gallery> {
   const { files: bundle } = await buildDashboard(script);
   const files = new DashboardFiles(serialize(bundle));
   const server = createServer((message, response) => sendDashboard(files, message, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const browser = await sharedBrowser();
   const complaints: string[] = [];
-  const open = async ({ width = 1_440, scheme = 'light', state = '' }: Options = {}) => {
-    const context = await browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme: scheme,
-      reducedMotion: 'reduce',
-      locale: 'en-GB',
-      timezoneId: 'Asia/Tokyo',
-    });
-    context.setDefaultTimeout(waitMs);
+  afterAll(async () => {
+    await new Promise((resolve) => server.close(resolve));
+    expect(complaints).toEqual([]);
+  });
+  const open = async ({ state = '', ...options }: Options = {}) => {
+    const context = await openContext(complaints, options, { timezoneId: 'Asia/Tokyo' });
     const page = await context.newPage();
-    page.on('pageerror', (error) => complaints.push(String(error)));
-    page.on('console', (message) => {
-      const isRefusal = /Failed to load resource/.test(message.text());
-      if (message.type() === 'error' && !isRefusal) complaints.push(message.text());
-    });
     await page.goto(`http://127.0.0.1:${port}/?state=${state}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     return page;
   };
-  return {
-    bundle,
-    open,
-    complaints,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
-  };
+  return { bundle, open };
 }
 
 function sendDashboard(

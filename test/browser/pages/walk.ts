@@ -4,15 +4,14 @@
  * does not grow with what it shows.
  */
 import type { Page, Request } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { sessionLimits } from '../../../src/workspaces/memory-quota.ts';
-import { faultsOn, tooWide } from '../accessibility.ts';
-import { type Address, follow, isSeenOn, partOf } from '../addresses.ts';
-import { type Harness, openHarness } from '../harness.ts';
 import { openReceiver, type Receiver } from '../../support/fakes/receiver.ts';
+import { stepsOfToday } from '../../seconds/runs.ts';
+import { faultsOn, type Part, tooWide } from '../accessibility.ts';
+import { type Address, follow } from '../addresses.ts';
+import { type Harness, useHarness } from '../harness.ts';
 import { type Seeded, seed } from '../seed.ts';
-
-export const allPagesMs = 240_000;
 
 /** Codes, campaigns and settings: a person may load all of their pages within a minute. */
 const walks = 3;
@@ -21,28 +20,18 @@ const requestsMax = 11;
 /** The session: asked when the dashboard is loaded. */
 const loadRequests = 1;
 
-export interface SeededPages {
+interface SeededPages {
   readonly harness: Harness;
   readonly receiver: Receiver;
   readonly seeded: Seeded;
 }
 
-/** Opens the service with sample data before the tests of a file. @param prepare runs last: adds data, or sets the plan */
-export function useSeededPages(
-  prepare: (pages: SeededPages) => Promise<unknown>,
-): () => SeededPages {
-  let pages: SeededPages | undefined;
-  beforeAll(async () => {
-    const receiver = await openReceiver({ kind: 'answer', status: 500, body: 'not today' });
-    const harness = await openHarness();
-    pages = { harness, receiver, seeded: await seed(harness, receiver.origin) };
-    await prepare(pages);
-  }, allPagesMs);
-  afterAll(async () => {
-    await pages?.harness.close();
-    await pages?.receiver.close();
-  });
-  return () => pages!;
+/** The service with sample data, for one test file. */
+export async function useSeededPages(): Promise<SeededPages> {
+  const receiver = await openReceiver({ kind: 'answer', status: 500, body: 'not today' });
+  afterAll(() => receiver.close());
+  const harness = await useHarness();
+  return { harness, receiver, seeded: await seed(harness, receiver.origin) };
 }
 
 /** Paths that are asked for more than one id, as `GET /v1/qr-codes/:id`. */
@@ -57,19 +46,34 @@ function repeatedOf(asked: readonly Request[]): string[] {
 }
 
 /** Until it is ready, with all that it asks for. */
-async function visit(page: Page, { path, heading, shows }: Address): Promise<void> {
+async function visit(page: Page, [, path, heading, shows]: Address): Promise<void> {
   await follow(page, path);
   await page.getByRole('heading', { level: 1, name: heading }).waitFor();
   await page.getByText(shows).first().waitFor({ state: 'attached' });
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
 }
 
+/** Axe sees each page on one of two screens, on the other the next day; on both in `npm run test:long`. */
+function isSeenOn(screen: 'wide' | 'phone', index: number): boolean {
+  const { first, every } = stepsOfToday(2);
+  return every === 1 || (index + first) % every === (screen === 'wide' ? 0 : 1);
+}
+
+/** What axe looks at on a page: the frame is the same on all, the cards of the analytics are the same on several. */
+function partOf(name: string): Part {
+  if (name === 'overview') return 'html';
+  return name === 'analytics' ? 'main' : { include: ['main'], exclude: ['.explore-cards'] };
+}
+
+const faultsOf = (page: Page, name: string, isSeen: boolean): Promise<string[]> =>
+  isSeen ? faultsOn(page, name, partOf(name)) : tooWide(page, name);
+
 /** @returns the last page, and the requests of each, by name */
 export async function walk(
   harness: Harness,
   addresses: readonly Address[],
 ): Promise<{ readonly page: Page; readonly counts: ReadonlyMap<string, number> }> {
-  const page = await harness.openSignedIn('/settings/data');
+  const page = await harness.openSignedIn();
   const statuses: number[] = [];
   const asked: Request[] = [];
   const isOfApi = (url: string): boolean => new URL(url).pathname.startsWith('/v1/');
@@ -82,14 +86,13 @@ export async function walk(
   const faults: string[] = [];
   const counts = new Map<string, number>();
   for (const [index, address] of addresses.entries()) {
-    const { name } = address;
+    const [name] = address;
     asked.length = 0;
     await visit(page, address);
     counts.set(name, asked.length);
     if (asked.length > requestsMax) faults.push(`${name}: ${asked.length} requests`);
     faults.push(...repeatedOf(asked).map((kind) => `${name}: ${kind} for several ids`));
-    const isSeen = isSeenOn('wide', index);
-    faults.push(...(await (isSeen ? faultsOn(page, name, partOf(name)) : tooWide(page, name))));
+    faults.push(...(await faultsOf(page, name, isSeenOn('wide', index))));
     if ((await page.title()) === '') faults.push(`${name}: no title`);
   }
   expect(faults).toEqual([]);
@@ -106,11 +109,11 @@ export async function walkOnPhone(harness: Harness, addresses: readonly Address[
   const page = await harness.openSignedIn('/settings/data', { scheme: 'dark', width: 390 });
   const faults: string[] = [];
   for (const [index, address] of addresses.entries()) {
-    const { name } = address;
+    const [name] = address;
     await visit(page, address);
     // The frame and the analytics have parts that only a phone shows.
     const isSeen = ['overview', 'analytics'].includes(name) || isSeenOn('phone', index);
-    faults.push(...(await (isSeen ? faultsOn(page, name, partOf(name)) : tooWide(page, name))));
+    faults.push(...(await faultsOf(page, name, isSeen)));
   }
   expect(faults).toEqual([]);
   await page.close();
