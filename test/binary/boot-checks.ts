@@ -112,7 +112,6 @@ const choosing: readonly BootCheck[] = [
   {
     name: 'noexec alone',
     proves: 'where nothing may be run it ends with 1 and the reason',
-    form: 'whole',
     leftOut: mountAlone,
     run: (place) => {
       const noexec = place.noexec();
@@ -126,22 +125,8 @@ const choosing: readonly BootCheck[] = [
     },
   },
   {
-    name: 'noexec and another',
-    proves: 'it goes on with the next folder',
-    form: 'whole',
-    leftOut: mountAlone,
-    run: (place) => {
-      const cache = place.folder();
-      const environment = { CACHE_DIRECTORY: place.noexec(), XDG_CACHE_HOME: cache };
-      const { status } = place.run(environment);
-      assert.equal(status, 0);
-      place.laidOut(join(cache, 'quietzone'), environment);
-    },
-  },
-  {
     name: 'no home',
     proves: 'a user without a home has its folder below the one for temporary files',
-    form: 'whole',
     leftOut: rootAlone,
     run: (place) => {
       const temporary = place.folder();
@@ -158,7 +143,6 @@ const choosing: readonly BootCheck[] = [
   {
     name: 'read-only root',
     proves: 'after `unpack`, any user serves where nothing but the data folder can be written',
-    form: 'whole',
     leftOut: mountAlone,
     run: async ({ file }) => {
       const walk = await Walk.open('file', openRoot(file, 'read-only'));
@@ -180,7 +164,6 @@ const faults: readonly BootCheck[] = [
   {
     name: 'four at once',
     proves: 'four first starts at the same time all run, and make one folder',
-    form: 'whole',
     run: async (place) => {
       const root = place.folder();
       const starts = Array.from({ length: 4 }, () =>
@@ -197,7 +180,6 @@ const faults: readonly BootCheck[] = [
   {
     name: 'kill -9 in between',
     proves: 'after a kill at any moment of the laying out the next start is a whole one',
-    form: 'whole',
     run: (place) => {
       const whole = place.folder();
       const folder = place.laidOut(whole, { QZ_RUNTIME_DIR: whole });
@@ -218,7 +200,6 @@ const faults: readonly BootCheck[] = [
   {
     name: 'cut-off file',
     proves: 'it says that it is damaged, also where its own files were laid out before',
-    form: 'whole',
     run: (place) => {
       const before = place.folder();
       place.laidOut(before, { QZ_RUNTIME_DIR: before });
@@ -238,7 +219,6 @@ const memory: readonly BootCheck[] = [
   {
     name: 'little memory',
     proves: 'in 256 MB it starts itself again with the allocator’s settings, and serves',
-    form: 'whole',
     leftOut: () => {
       const group = MemoryGroup.open(littleBytes);
       void group?.close();

@@ -3,8 +3,8 @@
 export interface Check<Subject> {
   readonly name: string;
   readonly proves: string;
-  /** `short`: also part of the short form, beside a build. */
-  readonly form: 'short' | 'whole';
+  /** Also part of the short form, beside a build. */
+  readonly isShort?: true;
   /** Why it cannot be tried here; undefined = it can. */
   readonly leftOut?: (subject: Subject) => string | undefined;
   /** @throws Error when what it proves does not hold */

@@ -20,7 +20,7 @@ export const alone: ReadonlyArray<Check<Walk>> = [
   {
     name: 'version',
     proves: 'it says its version, commit, target and Node.js',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       const build = walk.kind === 'file' ? '[0-9a-f]{12}, linux-(x64|arm64)' : 'from source';
       const line = new RegExp(
@@ -33,24 +33,18 @@ export const alone: ReadonlyArray<Check<Walk>> = [
   {
     name: 'version --verbose',
     proves: 'it names every native file with package, version and SHA-256',
-    form: 'whole',
     leftOut: ofFile,
     run: async (walk) => {
       const [, ...lines] = (await walk.done(['version', '--verbose'])).trim().split('\n');
       for (const line of lines)
         assert.match(line, /^[0-9a-f]{64} {2}\S+ \(\S+ \d+\.\d+\.\d+\S*\)$/);
-      for (const name of ['uws', 'lmdb', 'sharp', 'libvips']) {
-        assert.ok(
-          lines.some((line) => line.includes(name)),
-          `${name} in ${lines.join('\n')}`,
-        );
-      }
+      for (const name of ['uws', 'lmdb', 'sharp', 'libvips'])
+        assert.match(lines.join(), RegExp(name));
     },
   },
   {
     name: 'licenses',
     proves: 'it prints the licenses of what is built in, and names the sources of the geo data',
-    form: 'whole',
     leftOut: ofFile,
     run: async (walk) => {
       const text = await walk.done(['licenses']);
@@ -62,22 +56,15 @@ export const alone: ReadonlyArray<Check<Walk>> = [
   {
     name: 'usage',
     proves: 'an unknown command, a wrong argument and an unknown setting end with 2 and one reason',
-    form: 'whole',
     run: async (walk) => {
-      const command = await walk.command(['sevre']);
-      assert.deepEqual([command.code, command.stdout], [2, '']);
-      assert.match(command.stderr, /unknown command 'sevre'/);
-      for (const args of [
-        ['version', 'x'],
-        ['version', '--verbos'],
-        ['unpack', 'a', 'b'],
-      ]) {
-        const { code, stdout } = await walk.command(args);
-        assert.deepEqual([code, stdout], [2, ''], args.join(' '));
+      for (const line of ['sevre', 'version x', 'version --verbos', 'unpack a b']) {
+        const { code, stdout, stderr } = await walk.command(line.split(' '));
+        assert.deepEqual([code, stdout], [2, ''], line);
+        if (line === 'sevre') assert.match(stderr, /unknown command 'sevre'/);
       }
       const setting = await walk.command(['serve'], { QZ_API_PROT: '1' });
       assert.equal(setting.code, 2);
-      assert.match(setting.stderr, /unknown environment variable QZ_API_PROT/);
+      assert.match(setting.stderr, /Unknown environment variable QZ_API_PROT/);
     },
   },
 ];
@@ -87,22 +74,16 @@ export const commands: ReadonlyArray<Check<Walk>> = [
   {
     name: 'keys',
     proves: 'a key made beside the service is accepted at once, and listed',
-    form: 'whole',
     run: async (walk) => {
       const made = JSON.parse(await walk.done(['keys', 'create', '--name', 'till', '--json']));
       const { key } = made;
-      assert.equal((await walk.api.call('GET', '/v1/qr-codes', { key })).status, 200);
-      const listed = JSON.parse(await walk.done(['keys', 'list', '--json']));
-      assert.deepEqual(
-        listed.some(({ name }: { name: string }) => name === 'till'),
-        true,
-      );
+      assert.equal((await walk.api.get('/v1/qr-codes', { key })).status, 200);
+      assert.match(await walk.done(['keys', 'list', '--json']), /"name": ?"till"/);
     },
   },
   {
     name: 'doctor',
     proves: 'it finds the service, the geo data, and the folder of the program’s own files',
-    form: 'whole',
     run: async (walk) => {
       const { stdout } = await walk.command(['doctor']);
       assert.match(stdout, /^ok {3}a service is running on this data folder$/m);
@@ -113,10 +94,11 @@ export const commands: ReadonlyArray<Check<Walk>> = [
   {
     name: 'import',
     proves: 'links of another tool are made codes beside the service, and lead where they led',
-    form: 'whole',
     run: async (walk) => {
       copyFileSync(fixture('exports/bitly.csv'), join(walk.place.folder, 'bitly.csv'));
-      await walk.done(['import', join(walk.place.seenAs, 'bitly.csv')]);
+      const { stdout } = await walk.command(['import', join(walk.place.seenAs, 'bitly.csv')]);
+      // Its code is on two hosts there.
+      assert.match(stdout, /2 rows, 1 created, 1 incomplete, 0 failed/);
       const origin = new URL(word(walk.code.shortUrl)).origin;
       await until('an imported link redirects', async () => {
         const { statusCode, headers } = await request(`${origin}/spring`);
@@ -127,7 +109,7 @@ export const commands: ReadonlyArray<Check<Walk>> = [
   {
     name: 'backup',
     proves: 'it is taken beside the service',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       assert.match(
         await walk.done(['backup', join(walk.place.seenAs, 'backup')]),
@@ -138,7 +120,7 @@ export const commands: ReadonlyArray<Check<Walk>> = [
   {
     name: 'kill -9',
     proves: 'the next start has the code, and counts the scan that was answered last',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       const before = await walk.scansCounted();
       assert.deepEqual(await walk.scan('192.0.2.3'), [302, target]);
@@ -153,7 +135,7 @@ export const commands: ReadonlyArray<Check<Walk>> = [
     name: 'reload',
     proves:
       'another process takes the place of the service, which ends with 0, and the code leads on',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       const { place, service } = walk;
       const reload = place.start(['reload'], walk.environment);
@@ -171,7 +153,7 @@ export const commands: ReadonlyArray<Check<Walk>> = [
   {
     name: 'stop',
     proves: 'SIGTERM ends it with 0, and it logged nothing to complain about',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       const { code, signal } = await walk.service.terminate();
       assert.deepEqual([code, signal], [0, null]);
@@ -181,7 +163,6 @@ export const commands: ReadonlyArray<Check<Walk>> = [
   {
     name: 'verify',
     proves: 'all data is whole',
-    form: 'whole',
     run: async (walk) => {
       const { findings } = JSON.parse(await walk.done(['verify', '--json']));
       assert.deepEqual(findings, []);
@@ -191,7 +172,7 @@ export const commands: ReadonlyArray<Check<Walk>> = [
     name: 'restore',
     proves:
       'the backup is put into another folder and serves from it, with the code and its scans, by TLS',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       const other = { QZ_DATA_DIR: 'other' };
       const backup = join(walk.place.seenAs, 'backup');

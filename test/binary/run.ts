@@ -108,7 +108,7 @@ async function tryBoot(): Promise<void> {
 async function tryAt(place: Place): Promise<void> {
   const walk = await Walk.open(kind, place);
   const heading = `${kind === 'file' ? file : 'the sources'} in ${place.name}`;
-  const checks = acceptance.filter(({ form }) => !values.short || form === 'short');
+  const checks = acceptance.filter(({ isShort }) => !values.short || isShort);
   try {
     await tryList(heading, checks, walk);
   } finally {

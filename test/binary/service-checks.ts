@@ -37,11 +37,11 @@ function verified({ receiver, secret }: Walk, kind: string): unknown[] {
 /** A scan from there: country and city of the newest one in the list. */
 async function placeOfScan(walk: Walk, address: string): Promise<string> {
   const path = `/v1/qr-codes/${word(walk.code.id)}/scans?limit=100`;
-  const before = (await walk.api.call('GET', path)).items.length;
+  const before = (await walk.api.get(path)).items.length;
   assert.deepEqual(await walk.scan(address), [302, target]);
   let found = '';
   await until('the scan is in the list', async () => {
-    const { items } = await walk.api.call('GET', path);
+    const { items } = await walk.api.get(path);
     const [newest] = items;
     if (items.length === before || newest === undefined) return false;
     found = `${word(newest.country)} ${word(newest.city)}`;
@@ -55,20 +55,19 @@ export const running: ReadonlyArray<Check<Walk>> = [
   {
     name: 'first start',
     proves: 'alone, without arguments, it serves from ./data and shows sign-in, password and key',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       await walk.start([]);
       walk.apiKey = walk.service.apiKey;
       assert.ok(existsSync(join(walk.place.folder, 'data/management.mdb')));
       assert.match(walk.service.stdout, /Sign in +\S+@\S+\n +Password +\S+\n/);
-      assert.equal((await walk.api.call('GET', '/health/ready')).status, 200);
+      assert.equal((await walk.api.get('/health/ready')).status, 200);
       if (walk.kind === 'file') assert.doesNotMatch(walk.service.stdout, /\bnpm\b|\bnpx\b/);
     },
   },
   {
     name: 'sign-in',
     proves: 'the password that was shown opens a session',
-    form: 'whole',
     run: async (walk) => {
       const [, email] = /Sign in +(\S+)/.exec(walk.service.stdout) ?? [];
       const [, password] = /Password +(\S+)/.exec(walk.service.stdout) ?? [];
@@ -78,7 +77,6 @@ export const running: ReadonlyArray<Check<Walk>> = [
   {
     name: 'dashboard',
     proves: 'the page and everything that it loads come, compressed too, with their types',
-    form: 'whole',
     run: async ({ service: { apiUrl } }) => {
       const page = (await bytesOf(`${apiUrl}/`)).toString();
       const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(
@@ -98,7 +96,6 @@ export const running: ReadonlyArray<Check<Walk>> = [
   {
     name: 'docs',
     proves: 'the reference, every guide and the OpenAPI document are there',
-    form: 'whole',
     run: async ({ service: { apiUrl } }) => {
       const docs = (await bytesOf(`${apiUrl}/docs`)).toString();
       const guides = new Set([...docs.matchAll(/href="\/docs\/(\w+)"/g)].map(([, name]) => name));
@@ -118,7 +115,7 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   {
     name: 'code and redirect',
     proves: 'a code with gradient, dots and an SVG logo is made, and its link leads to its target',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       walk.code = await walk.post('/qr-codes', { target, name: 'menu', design });
       assert.deepEqual(await walk.scan('192.0.2.1'), [302, target]);
@@ -127,13 +124,12 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   {
     name: 'counting',
     proves: 'the scan is counted',
-    form: 'short',
+    isShort: true,
     run: async (walk) => await until('counted', async () => (await walk.scansCounted()) === 1),
   },
   {
     name: 'country and city, v4',
     proves: 'a scan by way of a trusted proxy has the place of its IPv4 address',
-    form: 'whole',
     run: async (walk) => {
       assert.match(await placeOfScan(walk, '8.8.8.8'), /^US Mountain View/);
       assert.match(await placeOfScan(walk, '133.11.0.1'), /^JP .*Chiyoda/);
@@ -142,13 +138,12 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   {
     name: 'country and city, v6',
     proves: 'as before, of an IPv6 address',
-    form: 'whole',
     run: async (walk) => assert.match(await placeOfScan(walk, '2003::1'), /^DE .*Bonn/),
   },
   {
     name: 'image',
     proves: 'its picture, with the logo, reads back as its link',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       const bytes = await bytesOf(`${walk.service.apiUrl}/i/${word(walk.code.id)}.png?size=600`);
       const printed = word(walk.code.shortUrl).toUpperCase();
@@ -158,7 +153,6 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   {
     name: 'image formats',
     proves: 'PNG, SVG, PDF, EPS and WebP of a plain code read back as its link',
-    form: 'whole',
     run: async (walk) => {
       const plain = await walk.post('/qr-codes', { target });
       for (const format of formats) {
@@ -173,7 +167,6 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   {
     name: 'unscannable design',
     proves: 'a design that no reader makes out is refused, by its colors and by trying it',
-    form: 'whole',
     run: async (walk) => {
       const pale = { foreground: '#eeeeee', background: '#ffffff' };
       const unreadable = { logo, logoScale: 0.25, errorCorrection: 'L', margin: 2 };
@@ -187,9 +180,8 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   {
     name: 'archive',
     proves: 'a ZIP has the images of the codes asked for',
-    form: 'whole',
     run: async (walk) => {
-      const { items } = await walk.api.call('GET', '/v1/qr-codes');
+      const { items } = await walk.api.get('/v1/qr-codes');
       const ids = items.map(({ id }) => id);
       const bytes = await bytesOf(`${walk.service.apiUrl}/v1/qr-codes/images`, {
         method: 'POST',
@@ -205,7 +197,7 @@ export const codes: ReadonlyArray<Check<Walk>> = [
     name: 'webhooks',
     proves:
       'events of changes and of scans arrive, and `standardwebhooks` verifies their signatures',
-    form: 'short',
+    isShort: true,
     run: async (walk) => {
       const hook = { url: walk.receiver.url('/hook'), events: ['*'] };
       walk.secret = word((await walk.post('/webhooks', hook)).secret);
@@ -219,7 +211,6 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   {
     name: 'mail',
     proves: 'an invitation is mailed',
-    form: 'whole',
     run: async (walk) => {
       await walk.post('/team/invites', { email: 'jane@example.com', role: 'editor' });
       assert.deepEqual((await walk.mail.next()).to, ['jane@example.com']);
@@ -228,7 +219,6 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   {
     name: 'payment',
     proves: 'a checkout is opened at the payment provider',
-    form: 'whole',
     run: async (walk) => {
       const made = await walk.post('/billing/checkout', { plan: 'pro', interval: 'month' });
       assert.equal(made.url, payPage);
@@ -238,7 +228,6 @@ export const codes: ReadonlyArray<Check<Walk>> = [
   {
     name: 'metrics',
     proves: 'they are there, with the latency of redirects',
-    form: 'whole',
     run: async ({ service: { apiUrl } }) => {
       const text = await readMetrics(apiUrl);
       assert.match(text, /^quietzone_redirect\w*\{?.* \d/m);

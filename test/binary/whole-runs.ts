@@ -57,7 +57,6 @@ export const wholeRuns: ReadonlyArray<Check<Program>> = [
   {
     name: 'flows',
     proves: 'the flows of test/flows that start the program hold for the file',
-    form: 'whole',
     run: ([file]) => {
       const flows = globSync('test/flows/**/*.test.ts', { cwd: root }).toSorted();
       const starting = flows.filter((path) =>
@@ -76,7 +75,6 @@ export const wholeRuns: ReadonlyArray<Check<Program>> = [
   {
     name: 'crash run',
     proves: 'killed twenty times under load it loses, doubles and alters nothing',
-    form: 'whole',
     run: ([file]) => run(file, 'node', ['test/torture/run.ts', 'crash', '--rounds', '20']),
   },
 ];
@@ -85,7 +83,6 @@ export const builds: ReadonlyArray<Check<Target>> = [
   {
     name: 'two builds',
     proves: 'of the same commit, in folders of different depth, are the same bytes',
-    form: 'whole',
     run: (target) => {
       const parent = mkdtempSync(join(tmpdir(), 'quietzone-builds-'));
       try {
