@@ -1,4 +1,4 @@
-/** What is asked for what is shown, and how ranges and zones are said. */
+/** What is asked for what is shown, and how ranges, zones and points of a series are said. */
 import { expect, test } from 'vitest';
 import { keyLabel } from '../../../src/dashboard/analytics/state/filters.ts';
 import {
@@ -8,7 +8,14 @@ import {
   totalsPath,
   workspaceSubject,
 } from '../../../src/dashboard/analytics/state/requests.ts';
-import { timeOf } from '../../../src/dashboard/client/point-labels.ts';
+import {
+  labelsOf,
+  type Point,
+  runningIn,
+  tickOf,
+  ticksOf,
+  timeOf,
+} from '../../../src/dashboard/client/point-labels.ts';
 import { readState, type ViewState } from '../../../src/dashboard/analytics/state/view-state.ts';
 import {
   bothUntil,
@@ -88,4 +95,59 @@ test('keys in words', () => {
   expect(keyLabel('route', 'target')).toBe('Everyone else');
   expect(keyLabel('missed', 'not_started')).toBe('Not started');
   expect(keyLabel('os', 'iOS')).toBe('iOS');
+});
+
+/** Points of a series are shown in their own zone, whatever zone the browser is in. */
+
+const point = (start: string): Point => ({ start, scans: 1 });
+const hours = (count: number): Point[] =>
+  Array.from({ length: count }, (_, hour) =>
+    point(
+      `2026-03-${String(Math.floor(hour / 24) + 1).padStart(2, '0')}T${String(hour % 24).padStart(2, '0')}:00:00+05:45`,
+    ),
+  );
+
+test('a start is shown as it stands, at the ends of the world too', () => {
+  expect(labelsOf([point('2026-11-01T00:00:00+14:00')], 'day')).toEqual([
+    expect.stringMatching(/Sun.*Nov 1|Sun.*1 Nov/),
+  ]);
+  expect(labelsOf([point('2026-11-01T23:45:00-11:00')], 'quarter_hour')[0]).toMatch(
+    /Nov.*11:45|Nov.*23:45/,
+  );
+  expect(labelsOf([point('2026-10-26T00:00:00+01:00')], 'week')[0]).toMatch(/^Week from .*26/);
+  expect(labelsOf([point('2026-10-01T00:00:00+01:00')], 'month')).toEqual(['October 2026']);
+});
+
+test('the point that is not over says so', () => {
+  const day = hours(24);
+  const at = (time: string) => runningIn(day, Date.parse(`2026-03-01T${time}+05:45`), false);
+  expect([at('00:00:00'), at('01:59:59'), at('23:59:59')]).toEqual([0, 1, 23]);
+  expect([runningIn(day, 0, true), runningIn(day, 0, false)]).toEqual([undefined, -1]);
+  const labels = labelsOf(day.slice(0, 2), 'hour', 1);
+  expect(labels.map((label) => label.endsWith(', so far'))).toEqual([false, true]);
+});
+
+test('the hour that comes twice is told apart by its offset, on that day alone', () => {
+  const twice = [point('2026-11-01T01:00:00-04:00'), point('2026-11-01T01:00:00-05:00')];
+  const labels = labelsOf(twice, 'hour');
+  expect(labels.map((label) => label.slice(-11))).toEqual(['(UTC-04:00)', '(UTC-05:00)']);
+  expect(labelsOf(twice.slice(1), 'hour')[0]).not.toContain('UTC');
+  expect(labelsOf(twice, 'day')[0]).not.toContain('UTC');
+});
+
+test('ticks fall on hours that divide a day, then on midnights, and are never more than fit', () => {
+  expect(ticksOf(hours(24), 'hour', 10)).toEqual([0, 3, 6, 9, 12, 15, 18, 21]);
+  expect(ticksOf(hours(72), 'hour', 6)).toEqual([0, 12, 24, 36, 48, 60]);
+  expect(ticksOf(hours(240), 'hour', 4)).toEqual([0, 72, 144, 216]);
+  expect(ticksOf(hours(240), 'day', 5).length).toBeLessThanOrEqual(5);
+  expect(ticksOf([], 'day', 5)).toEqual([]);
+  expect(ticksOf(hours(3), 'hour', 0).length).toBe(1);
+});
+
+test('midnight has its day below the axis, and January its year', () => {
+  expect(tickOf(point('2026-11-01T00:00:00-04:00'), 'hour')).toMatch(/1/);
+  expect(tickOf(point('2026-11-01T00:00:00-04:00'), 'hour')).not.toContain(':');
+  expect(tickOf(point('2026-11-01T06:00:00-04:00'), 'hour')).toContain(':');
+  expect(tickOf(point('2027-01-01T00:00:00Z'), 'month')).toBe('2027');
+  expect(tickOf(point('2027-02-01T00:00:00Z'), 'month')).toBe('Feb');
 });
