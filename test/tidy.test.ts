@@ -6,10 +6,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { checkArrows } from './tidy/arrows.ts';
-import { checkEntryPackages } from './tidy/entry-packages.ts';
-import { checkHotFiles } from './tidy/hot-files.ts';
-import { checkFolders, checkTestFunctions } from './tidy/source.ts';
-import { finding, readSource } from './tidy/source.ts';
+import { checkFolders, checkTestFunctions, finding, readSource } from './tidy/source.ts';
+import { checkEntryPackages, checkHotFiles } from './tidy/threads.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 const list = (folder: string): string[] =>
