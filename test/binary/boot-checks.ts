@@ -20,7 +20,7 @@ import { word } from '../support/client.ts';
 import { endOf } from '../support/process.ts';
 import { preload } from '../support/program.ts';
 import { MemoryGroup } from '../../bench/loads/memory/memory-group.ts';
-import type { Check } from './checks.ts';
+import { type Check, unless, whole } from './checks.ts';
 import { openFolder, openRoot } from './place.ts';
 import { bytesOf, target, until, Walk } from './walk.ts';
 
@@ -84,6 +84,13 @@ const mountAlone = (): string | undefined => {
 };
 
 const littleBytes = 256 * 2 ** 20;
+
+const groupAlone = (): string | undefined => {
+  const group = MemoryGroup.open(littleBytes);
+  void group?.close();
+  return group === undefined ? 'this user may not limit memory' : undefined;
+};
+
 /** Joins a control group, then becomes the command. */
 const joinGroup = 'echo $$ > "$0" && exec "$@"';
 
@@ -106,125 +113,85 @@ async function serveInLittle(group: MemoryGroup, file: string): Promise<void> {
   }
 }
 
-type BootCheck = Check<BootPlace>;
-
-const choosing: readonly BootCheck[] = [
-  {
-    name: 'noexec alone',
-    proves: 'where nothing may be run it ends with 1 and the reason',
-    leftOut: mountAlone,
-    run: (place) => {
-      const noexec = place.noexec();
-      const { status, stdout, stderr } = place.run({ QZ_RUNTIME_DIR: noexec });
-      assert.deepEqual([status, stdout], [1, '']);
-      assert.match(
-        stderr,
-        new RegExp(`^Cannot start: .*\n +${noexec}: .*(not permitted|failed to map)`),
-      );
-      assert.doesNotMatch(stderr, /^ +at /m);
-    },
-  },
-  {
-    name: 'no home',
-    proves: 'a user without a home has its folder below the one for temporary files',
-    leftOut: rootAlone,
-    run: (place) => {
-      const temporary = place.folder();
-      chmodSync(temporary, 0o1777);
-      // The checkout may be closed to it.
-      const file = join(temporary, 'quietzone');
-      copyFileSync(place.file, file);
-      const options = { env: { TMPDIR: temporary }, uid: stranger, gid: stranger };
-      const { status, stderr } = spawnSync(file, ['help'], { ...options, encoding: 'utf8' });
-      assert.deepEqual([status, stderr], [0, '']);
-      assert.deepEqual(readdirSync(temporary), ['quietzone', `quietzone-${stranger}`]);
-    },
-  },
-  {
-    name: 'read-only root',
-    proves: 'after `unpack`, any user serves where nothing but the data folder can be written',
-    leftOut: mountAlone,
-    run: async ({ file }) => {
-      const walk = await Walk.open('file', openRoot(file, 'read-only'));
-      try {
-        await walk.start([]);
-        walk.apiKey = walk.service.apiKey;
-        const { id } = await walk.post('/qr-codes', { target: 'https://example.com/' });
-        await bytesOf(`${walk.service.apiUrl}/i/${word(id)}.png`);
-        assert.equal((await walk.service.terminate()).code, 0);
-        assert.deepEqual(walk.service.complaints, []);
-      } finally {
-        await walk.close();
-      }
-    },
-  },
-];
-
-const faults: readonly BootCheck[] = [
-  {
-    name: 'four at once',
-    proves: 'four first starts at the same time all run, and make one folder',
-    run: async (place) => {
+export const boot: ReadonlyArray<Check<BootPlace>> = [
+  unless(mountAlone, 'where nothing may be run, the file ends with 1 and the reason', (place) => {
+    const noexec = place.noexec();
+    const { status, stdout, stderr } = place.run({ QZ_RUNTIME_DIR: noexec });
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(
+      stderr,
+      new RegExp(`^Cannot start: .*\n +${noexec}: .*(not permitted|failed to map)`),
+    );
+    assert.doesNotMatch(stderr, /^ +at /m);
+  }),
+  unless(rootAlone, 'a user without a home has a folder below the temporary one', (place) => {
+    const temporary = place.folder();
+    chmodSync(temporary, 0o1777);
+    // The checkout may be closed to it.
+    const file = join(temporary, 'quietzone');
+    copyFileSync(place.file, file);
+    const options = { env: { TMPDIR: temporary }, uid: stranger, gid: stranger };
+    const { status, stderr } = spawnSync(file, ['help'], { ...options, encoding: 'utf8' });
+    assert.deepEqual([status, stderr], [0, '']);
+    assert.deepEqual(readdirSync(temporary), ['quietzone', `quietzone-${stranger}`]);
+  }),
+  unless(mountAlone, 'after `unpack`, any user serves from a read-only root', async ({ file }) => {
+    const walk = await Walk.open('file', openRoot(file, 'read-only'));
+    try {
+      await walk.start([]);
+      walk.apiKey = walk.service.apiKey;
+      const { id } = await walk.post('/qr-codes', { target: 'https://example.com/' });
+      await bytesOf(`${walk.service.apiUrl}/i/${word(id)}.png`);
+      assert.equal((await walk.service.terminate()).code, 0);
+      assert.deepEqual(walk.service.complaints, []);
+    } finally {
+      await walk.close();
+    }
+  }),
+  whole('four first starts at once all run, and make one folder', async (place) => {
+    const root = place.folder();
+    const starts = Array.from({ length: 4 }, () =>
+      endOf(spawn(place.file, ['help'], { env: { QZ_RUNTIME_DIR: root } })),
+    );
+    const ends = await Promise.all(starts);
+    assert.deepEqual(
+      ends.map(({ code, stderr }) => [code, stderr]),
+      ends.map(() => [0, '']),
+    );
+    assert.equal(readdirSync(root).length, 1);
+  }),
+  whole('a start after a kill at any moment of the laying out is whole', (place) => {
+    const first = place.folder();
+    const folder = place.laidOut(first, { QZ_RUNTIME_DIR: first });
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true });
+    const count = files.filter((entry) => entry.isFile()).length;
+    for (const write of [1, 2, Math.floor(count / 2), count, 'renamed'] as const) {
       const root = place.folder();
-      const starts = Array.from({ length: 4 }, () =>
-        endOf(spawn(place.file, ['help'], { env: { QZ_RUNTIME_DIR: root } })),
-      );
-      const ends = await Promise.all(starts);
-      assert.deepEqual(
-        ends.map(({ code, stderr }) => [code, stderr]),
-        ends.map(() => [0, '']),
-      );
-      assert.equal(readdirSync(root).length, 1);
-    },
-  },
-  {
-    name: 'kill -9 in between',
-    proves: 'after a kill at any moment of the laying out the next start is a whole one',
-    run: (place) => {
-      const whole = place.folder();
-      const folder = place.laidOut(whole, { QZ_RUNTIME_DIR: whole });
-      const files = readdirSync(folder, { recursive: true, withFileTypes: true });
-      const count = files.filter((entry) => entry.isFile()).length;
-      for (const write of [1, 2, Math.floor(count / 2), count, 'renamed'] as const) {
-        const root = place.folder();
-        const killer =
-          write === 'renamed'
-            ? { NODE_OPTIONS: preload('kill-at'), KILL_AT: join(root, basename(folder)) }
-            : { NODE_OPTIONS: preload('kill-at-write'), KILL_AT_WRITE: String(write) };
-        const killed = place.run({ QZ_RUNTIME_DIR: root, ...killer });
-        assert.equal(killed.signal, 'SIGKILL', `write ${write}`);
-        place.laidOut(root, { QZ_RUNTIME_DIR: root });
-      }
-    },
-  },
-  {
-    name: 'cut-off file',
-    proves: 'it says that it is damaged, also where its own files were laid out before',
-    run: (place) => {
-      const before = place.folder();
-      place.laidOut(before, { QZ_RUNTIME_DIR: before });
-      const copy = join(place.folder(), 'quietzone');
-      copyFileSync(place.file, copy);
-      truncateSync(copy, statSync(copy).size - 1_000_000);
-      for (const root of [place.folder(), before]) {
-        const { status, stdout, stderr } = place.run({ QZ_RUNTIME_DIR: root }, ['help'], copy);
-        assert.deepEqual([status, stdout], [1, '']);
-        assert.match(stderr, /is damaged/);
-      }
-    },
-  },
-];
-
-const memory: readonly BootCheck[] = [
-  {
-    name: 'little memory',
-    proves: 'in 256 MB it starts itself again with the allocator’s settings, and serves',
-    leftOut: () => {
-      const group = MemoryGroup.open(littleBytes);
-      void group?.close();
-      return group === undefined ? 'this user may not limit memory' : undefined;
-    },
-    run: async ({ file }) => {
+      const killer =
+        write === 'renamed'
+          ? { NODE_OPTIONS: preload('kill-at'), KILL_AT: join(root, basename(folder)) }
+          : { NODE_OPTIONS: preload('kill-at-write'), KILL_AT_WRITE: String(write) };
+      const killed = place.run({ QZ_RUNTIME_DIR: root, ...killer });
+      assert.equal(killed.signal, 'SIGKILL', `write ${write}`);
+      place.laidOut(root, { QZ_RUNTIME_DIR: root });
+    }
+  }),
+  whole('a file that is cut off says so, also where it was laid out before', (place) => {
+    const before = place.folder();
+    place.laidOut(before, { QZ_RUNTIME_DIR: before });
+    const copy = join(place.folder(), 'quietzone');
+    copyFileSync(place.file, copy);
+    truncateSync(copy, statSync(copy).size - 1_000_000);
+    for (const root of [place.folder(), before]) {
+      const { status, stdout, stderr } = place.run({ QZ_RUNTIME_DIR: root }, ['help'], copy);
+      assert.deepEqual([status, stdout], [1, '']);
+      assert.match(stderr, /is damaged/);
+    }
+  }),
+  unless(
+    groupAlone,
+    'in 256 MB the file restarts with the allocator’s settings',
+    async ({ file }) => {
       const group = MemoryGroup.open(littleBytes);
       assert.ok(group !== undefined);
       try {
@@ -233,7 +200,5 @@ const memory: readonly BootCheck[] = [
         await group.close();
       }
     },
-  },
+  ),
 ];
-
-export const boot: readonly BootCheck[] = [...choosing, ...faults, ...memory];

@@ -1,23 +1,46 @@
-/** A list of named checks, tried in its order: a line each, and a sum at the end. */
+/** A list of checks, tried in its order: a line each, and a sum at the end. */
+
+/** Returns why something cannot be tried here; undefined = it can. */
+type LeaveOut<Subject> = (subject: Subject) => string | undefined;
+/** @throws Error when it does not hold */
+type Run<Subject> = (subject: Subject) => Promise<void> | void;
 
 export interface Check<Subject> {
-  readonly name: string;
+  /** A sentence. */
   readonly proves: string;
   /** Also part of the short form, beside a build. */
-  readonly isShort?: true;
-  /** Why it cannot be tried here; undefined = it can. */
-  readonly leftOut?: (subject: Subject) => string | undefined;
-  /** @throws Error when what it proves does not hold */
-  readonly run: (subject: Subject) => Promise<void> | void;
+  readonly isShort: boolean;
+  readonly leftOut?: LeaveOut<Subject>;
+  readonly run: Run<Subject>;
 }
+
+/** Of both forms. */
+export const short = <Subject>(proves: string, run: Run<Subject>): Check<Subject> => ({
+  proves,
+  isShort: true,
+  run,
+});
+
+/** Of the whole form alone. */
+export const whole = <Subject>(proves: string, run: Run<Subject>): Check<Subject> => ({
+  proves,
+  isShort: false,
+  run,
+});
+
+/** As `whole`, where nothing speaks against it. */
+export const unless = <Subject>(
+  leftOut: LeaveOut<Subject>,
+  proves: string,
+  run: Run<Subject>,
+): Check<Subject> => ({ ...whole(proves, run), leftOut });
 
 export interface Tally {
   readonly tried: number;
   readonly failed: readonly string[];
-  readonly leftOut: readonly string[];
+  readonly leftOut: number;
 }
 
-const nameWidth = 22;
 /** Of what went wrong: a log may be long. */
 const textMax = 2_000;
 
@@ -29,25 +52,18 @@ export async function tryAll<Subject>(
 ): Promise<Tally> {
   console.log(`\n${heading}`);
   const failed: string[] = [];
-  const leftOut: string[] = [];
+  let leftOut = 0;
   for (const check of checks) {
     const reason = check.leftOut?.(subject);
-    if (reason !== undefined) {
-      leftOut.push(check.name);
-      console.log(`  --    ${check.name.padEnd(nameWidth)} left out: ${reason}`);
-      continue;
-    }
-    const fault = await faultOf(check, subject);
-    if (fault !== undefined) failed.push(check.name);
-    console.log(
-      `  ${fault === undefined ? 'ok   ' : 'FAIL '} ${nameAndProof(check)}${fault ?? ''}`,
-    );
+    const fault = reason === undefined ? await faultOf(check, subject) : undefined;
+    if (reason !== undefined) leftOut += 1;
+    if (fault !== undefined) failed.push(check.proves);
+    const result = reason === undefined ? (fault === undefined ? 'ok' : 'FAIL') : '--';
+    const why = reason === undefined ? (fault ?? '') : `; left out: ${reason}`;
+    console.log(`  ${result.padEnd(5)} ${check.proves}${why}`);
   }
-  return { tried: checks.length - leftOut.length, failed, leftOut };
+  return { tried: checks.length - leftOut, failed, leftOut };
 }
-
-const nameAndProof = ({ name, proves }: Check<never>): string =>
-  `${name.padEnd(nameWidth)} ${proves}`;
 
 /** @returns what went wrong, indented; undefined when all is well */
 async function faultOf<Subject>(

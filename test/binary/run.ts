@@ -65,8 +65,8 @@ const sum = (count: (tally: Tally) => number): number =>
 const failed = tallies.flatMap((tally) => tally.failed);
 const seconds = Math.round((performance.now() - startedMs) / 1_000);
 console.log(
-  `\n${sum(({ tried }) => tried)} checks in ${seconds} s, ${sum(({ leftOut }) => leftOut.length)} left out, ` +
-    (failed.length === 0 ? 'all well' : `${failed.length} FAILED: ${failed.join(', ')}`),
+  `\n${sum(({ tried }) => tried)} checks in ${seconds} s, ${sum(({ leftOut }) => leftOut)} left out, ` +
+    (failed.length === 0 ? 'all well' : `${failed.length} FAILED: ${failed.join('; ')}`),
 );
 process.exitCode = failed.length === 0 ? 0 : 1;
 

@@ -8,7 +8,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } f
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Check } from './checks.ts';
+import { type Check, whole } from './checks.ts';
 import type { Program } from './place.ts';
 
 /** `linux-x64`. */
@@ -54,52 +54,38 @@ function build(tree: string, target: Target): Map<string, Buffer> {
 }
 
 export const wholeRuns: ReadonlyArray<Check<Program>> = [
-  {
-    name: 'flows',
-    proves: 'the flows of test/flows that start the program hold for the file',
-    run: ([file]) => {
-      const flows = globSync('test/flows/**/*.test.ts', { cwd: root }).toSorted();
-      const starting = flows.filter((path) =>
-        starters.test(readFileSync(join(root, path), 'utf8')),
-      );
-      const others = flows.filter((path) => !starting.includes(path));
-      console.log(`  on the sources alone, in the tests’ own process: ${others.join(', ')}`);
-      console.log(
-        '  and, as it is about npm: `npm start` in test/flows/process/stop-signals.test.ts',
-      );
-      // Without the limits of seconds: they are for the sources.
-      const options = ['--config', 'config/vitest.ts', '--reporter', 'default'];
-      run(file, 'vitest', ['run', ...options, ...starting]);
-    },
-  },
-  {
-    name: 'crash run',
-    proves: 'killed twenty times under load it loses, doubles and alters nothing',
-    run: ([file]) => run(file, 'node', ['test/torture/run.ts', 'crash', '--rounds', '20']),
-  },
+  whole('the flows that start the program hold for the file', ([file]) => {
+    const flows = globSync('test/flows/**/*.test.ts', { cwd: root }).toSorted();
+    const starting = flows.filter((path) => starters.test(readFileSync(join(root, path), 'utf8')));
+    const others = flows.filter((path) => !starting.includes(path));
+    console.log(`  on the sources alone, in the tests’ own process: ${others.join(', ')}`);
+    console.log(
+      '  and, as it is about npm: `npm start` in test/flows/process/stop-signals.test.ts',
+    );
+    // Without the limits of seconds: they are for the sources.
+    const options = ['--config', 'config/vitest.ts', '--reporter', 'default'];
+    run(file, 'vitest', ['run', ...options, ...starting]);
+  }),
+  whole('the file loses nothing when it is killed twenty times under load', ([file]) =>
+    run(file, 'node', ['test/torture/run.ts', 'crash', '--rounds', '20']),
+  ),
 ];
 
 export const builds: ReadonlyArray<Check<Target>> = [
-  {
-    name: 'two builds',
-    proves: 'of the same commit, in folders of different depth, are the same bytes',
-    run: (target) => {
-      const parent = mkdtempSync(join(tmpdir(), 'quietzone-builds-'));
-      try {
-        const first = build(join(parent, 'tree'), target);
-        const second = build(join(parent, 'a/deeper/tree'), target);
-        assert.deepEqual([...second.keys()], [...first.keys()]);
-        assert.ok(first.has('quietzone'));
-        const other = [...first].filter(
-          ([name, bytes]) => second.get(name)?.equals(bytes) !== true,
-        );
-        assert.deepEqual(
-          other.map(([name]) => name),
-          [],
-        );
-      } finally {
-        rmSync(parent, { recursive: true, force: true });
-      }
-    },
-  },
+  whole('two builds of a commit, in different folders, are the same bytes', (target) => {
+    const parent = mkdtempSync(join(tmpdir(), 'quietzone-builds-'));
+    try {
+      const first = build(join(parent, 'tree'), target);
+      const second = build(join(parent, 'a/deeper/tree'), target);
+      assert.deepEqual([...second.keys()], [...first.keys()]);
+      assert.ok(first.has('quietzone'));
+      const other = [...first].filter(([name, bytes]) => second.get(name)?.equals(bytes) !== true);
+      assert.deepEqual(
+        other.map(([name]) => name),
+        [],
+      );
+    } finally {
+      rmSync(parent, { recursive: true, force: true });
+    }
+  }),
 ];
