@@ -18,13 +18,13 @@ function collect(): { lines: string[]; log: ReturnType<typeof createLog> } {
 
 test('secrets, e-mails and client addresses are redacted, also inside objects', () => {
   const { lines, log } = collect();
-  log.info({ token: 's3cret', email: 's3cret' }, 'a');
-  log.info({ request: { authorization: 's3cret', headers: { cookie: 's3cret' } } }, 'b');
-  log.info(
+  const secrets = [
+    { token: 's3cret', email: 's3cret' },
+    { request: { authorization: 's3cret', headers: { cookie: 's3cret' } } },
     { user: { password: 's3cret' }, clientAddress: 's3cret', 'x-forwarded-for': 's3cret' },
-    'c',
-  );
-  log.info({ request: { 'x-forwarded-for': 's3cret', ip: 's3cret' } }, 'd');
+    { request: { 'x-forwarded-for': 's3cret', ip: 's3cret' } },
+  ];
+  for (const fields of secrets) log.info(fields, 'a');
   expect(lines).toHaveLength(4);
   for (const line of lines) {
     expect(line).not.toContain('s3cret');

@@ -1,20 +1,11 @@
 /** Work that repeats never overlaps itself, and logs the first failure and the recovery. */
-import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { Ticker } from '../../src/telemetry/ticker.ts';
 
 const lines: string[] = [];
-const log = createLog(
-  'info',
-  new Writable({
-    write(chunk, _encoding, done) {
-      lines.push(JSON.parse(String(chunk)).msg);
-      done();
-    },
-  }),
-);
+const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line).msg) });
 const create = (run: () => Promise<unknown> | void): Ticker =>
   new Ticker({
     everyMs: 1_000,
@@ -71,20 +62,17 @@ test('failures in a row are logged once, and the recovery once', async () => {
 });
 
 test('where another machine leads nothing is wrong', async () => {
-  let error: Error | undefined = new Failure('not_active', 'another machine leads');
+  const notActive = new Failure('not_active', 'another machine leads');
+  let error: Error | undefined;
   const ticker = create(() => {
     if (error !== undefined) throw error;
   });
-  await ticker.runNow();
-  error = undefined;
-  await ticker.runNow();
-  expect(lines).toEqual([]);
-  error = new Error('a defect');
-  await ticker.runNow();
-  error = new Failure('not_active', 'another machine leads');
-  await ticker.runNow();
-  error = undefined;
-  await ticker.runNow();
+  const logged: number[] = [];
+  for (error of [notActive, undefined, new Error('a defect'), notActive, undefined]) {
+    await ticker.runNow();
+    logged.push(lines.length);
+  }
+  expect(logged).toEqual([0, 0, 1, 1, 2]);
   expect(lines).toEqual(['work failed, retrying', 'work resumed']);
 });
 
