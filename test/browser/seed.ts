@@ -24,29 +24,20 @@ const visitors: readonly Visitor[] = [
   ['200.160.2.3', android],
 ];
 
-export interface Seeded {
-  readonly codeId: string;
-  readonly wifiId: string;
-  /** Over its scan limit. */
-  readonly endedId: string;
-  readonly campaignId: string;
-  readonly endpointId: string;
-  /** A dead delivery: the receiver refuses everything. */
-  readonly deliveryId: string;
-  /** Of a link that invites jane@example.com. */
-  readonly inviteToken: string;
-}
-
 /** Where nothing is looked for by them. */
-export const noIds: Seeded = {
+export const noIds = {
   codeId: 'qr_00000000000000000000',
   wifiId: 'qr_00000000000000000001',
+  /** Over its scan limit. */
   endedId: 'qr_00000000000000000002',
   campaignId: 'cmp_00000000000000000000',
   endpointId: 'wh_00000000000000000000',
+  /** A dead delivery: the receiver refuses everything. */
   deliveryId: 'dlv_00000000000000000000',
+  /** Of a link that invites jane@example.com. */
   inviteToken: '',
 };
+export type Seeded = Readonly<typeof noIds>;
 
 /** The day so many days from now, in UTC. */
 const dateIn = (days: number): string =>
