@@ -127,8 +127,7 @@ test('dialogs and menus are accessible too, and Esc closes them', async () => {
   await makeCampaign(harness, 'Summer menu', [code.id]);
   const page = await harness.openSignedIn(code.path, { scheme: 'dark' });
   const faults: string[] = [];
-  const actions = ['Change destination', 'Change campaigns', 'Delete this code'];
-  for (const action of actions) {
+  for (const action of ['Change destination', 'Change campaigns', 'Delete this code']) {
     await page.getByRole('button', { name: action }).click();
     await page.getByRole('dialog').waitFor();
     faults.push(...(await faultsOn(page, action, 'dialog[open]')));

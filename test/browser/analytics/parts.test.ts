@@ -1,5 +1,4 @@
 /** The parts of the analytics in a real browser, with made-up numbers: by keyboard and by mouse. screens.test.ts has how they look. */
-import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { faultsOn, hiddenOf } from '../accessibility.ts';
 import { cardOn, useGallery } from './gallery.ts';
@@ -8,10 +7,10 @@ const gallery = await useGallery();
 const page = await gallery.open();
 
 const cardOf = (title: string) => cardOn(page, title);
-const filter = (on = page) => on.getByRole('heading', { level: 1 }).innerText();
+const filter = () => page.getByRole('heading', { level: 1 }).innerText();
 const tipOf = (card: ReturnType<typeof cardOf>) => card.locator('.tip').innerText();
-const focusedName = (on: Page) =>
-  on.evaluate(
+const focusedName = () =>
+  page.evaluate(
     'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
   );
 
@@ -45,12 +44,9 @@ test('the arrow keys go over the points, each with that of the period before', a
   await page.keyboard.press('ArrowRight');
   await expect.poll(text).toMatch(/30 Oct 2026, so far: /);
   await card.getByText(/^\+12% against 27 Aug.*2026, both until 01:45$/).waitFor();
-  await cardOf('Changes')
-    .getByText(/^No scans in 27 Aug.*, until 01:45$/)
-    .waitFor();
-  await cardOf('Changes')
-    .getByText(/^-3.4% against 27 Aug.*, both until 01:45$/)
-    .waitFor();
+  const changes = cardOf('Changes');
+  await changes.getByText(/^No scans in 27 Aug.*, until 01:45$/).waitFor();
+  await changes.getByText(/^-3.4% against 27 Aug.*, both until 01:45$/).waitFor();
   await page.getByRole('heading', { level: 1 }).focus();
   await card.locator('.chart-tip').waitFor({ state: 'hidden' });
 });
@@ -75,16 +71,12 @@ test('countries are filtered by from the keyboard: one stop, then by rank', asyn
   await germany.focus();
   expect(await tipOf(card)).toMatch(/^Germany: 9,000 scans, 52%$/);
   await page.keyboard.press('ArrowRight');
-  expect(await focusedName(page)).toMatch(/^France: /);
-  await page.keyboard.press('ArrowLeft');
-  await page.keyboard.press('ArrowLeft');
+  expect(await focusedName()).toMatch(/^France: /);
+  for (const key of ['ArrowLeft', 'ArrowLeft']) await page.keyboard.press(key);
   // The last country with scans: `ZZ` is on no map.
-  expect(await focusedName(page)).toMatch(/^Taiwan: /);
-  await page.keyboard.press('Home');
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('ArrowDown');
-  expect(await focusedName(page)).toMatch(/^Singapore: /);
+  expect(await focusedName()).toMatch(/^Taiwan: /);
+  for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+  expect(await focusedName()).toMatch(/^Singapore: /);
   await page.keyboard.press('Enter');
   await expect.poll(filter).toBe('Filter: SG');
   // On the map, and in the table.
@@ -112,19 +104,12 @@ test('the table beside the map has every country, and filters too', async () => 
 test('the hours of the week are a table from its first day, walked by the arrow keys', async () => {
   const card = cardOf('Hours of the week');
   await card.getByText('Most on Friday 18:00: 200 scans').waitFor();
-  expect(await card.getByRole('rowheader').allInnerTexts()).toEqual([
-    'Sun',
-    'Mon',
-    'Tue',
-    'Wed',
-    'Thu',
-    'Fri',
-    'Sat',
-  ]);
+  const days = await card.getByRole('rowheader').allInnerTexts();
+  expect(days.join(' ')).toBe('Sun Mon Tue Wed Thu Fri Sat');
   expect(await card.getByRole('columnheader').count()).toBe(24);
   await card.getByRole('cell', { name: 'Sunday 00:00, 0 scans' }).focus();
   for (const key of ['ArrowDown', 'ArrowDown', 'End', 'ArrowLeft']) await page.keyboard.press(key);
-  expect(await focusedName(page)).toBe('Tuesday 22:00, 0 scans');
+  expect(await focusedName()).toBe('Tuesday 22:00, 0 scans');
   await card.getByRole('cell', { name: 'Friday 18:00, 200 scans' }).hover();
   expect(await tipOf(card)).toBe('Friday 18:00, 200 scans');
   expect(await card.locator('td[tabindex="0"]').count()).toBe(1);
