@@ -6,10 +6,7 @@ import { serialize } from 'node:v8';
 import type { Locator, Page, Route } from 'playwright-core';
 import { afterAll, expect } from 'vitest';
 import { buildDashboard } from '../../../config/release/dashboard.ts';
-import {
-  type DashboardBundle,
-  DashboardFiles,
-} from '../../../src/http/dashboard/dashboard-files.ts';
+import { DashboardFiles } from '../../../src/http/dashboard/dashboard-files.ts';
 import type { Request } from '../../../src/http/request.ts';
 import { openContext, type PageOptions } from '../harness.ts';
 
@@ -21,18 +18,12 @@ interface Options extends PageOptions {
   readonly state?: string;
 }
 
-export interface Gallery {
-  readonly bundle: DashboardBundle;
-  /** A page with the gallery on it. */
-  open(options?: Options): Promise<Page>;
-}
-
 /** The card with this title. */
 export const cardOn = (page: Page, title: string): Locator =>
   page.locator('.card', { has: page.getByRole('heading', { level: 2, name: title, exact: true }) });
 
 /** For one test file, which fails where the browser complained. */
-export async function useGallery(): Promise<Gallery> {
+export async function useGallery() {
   const { files: bundle } = await buildDashboard(script);
   const files = new DashboardFiles(serialize(bundle));
   const answer = async (route: Route): Promise<void> => {
@@ -47,6 +38,7 @@ export async function useGallery(): Promise<Gallery> {
   };
   const complaints: string[] = [];
   afterAll(() => expect(complaints).toEqual([]));
+  /** A page with the gallery on it. */
   const open = async ({ state = '', ...options }: Options = {}) => {
     const context = await openContext(complaints, options, { timezoneId: 'Asia/Tokyo' });
     await context.route(`${origin}/**`, answer);

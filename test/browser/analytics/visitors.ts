@@ -2,10 +2,9 @@
  * The Analytics page for tests: a code of six visitors in a campaign, another code of one, and a page of a browser that
  * all tests of a file share.
  */
-import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { whileOneDay } from '../../support/soon.ts';
-import { type Harness, type MadeCode, useHarness } from '../harness.ts';
+import { useHarness } from '../harness.ts';
 import { android, iphone, makeCampaign, scan, untilCounted, type Visitor } from '../seed.ts';
 
 /** Three in Germany, of whom one has an Android phone; two in France; one in Switzerland. */
@@ -18,20 +17,8 @@ const visitors: readonly Visitor[] = [
   ['62.2.24.162', iphone],
 ];
 
-interface Analytics {
-  readonly harness: Harness;
-  readonly page: Page;
-  /** "Table 12", with six scans. */
-  readonly code: MadeCode;
-  /** Of "Summer menu", which has that code. */
-  readonly campaignId: string;
-  /** Waits until the page shows so many, and nothing more is on its way. */
-  readonly scansShown: (scans: number) => Promise<void>;
-  /** A row of a list, by which it filters. */
-  readonly row: (list: string, name: string) => Locator;
-}
-
-export async function useAnalytics(): Promise<Analytics> {
+/** For one test file: "Table 12" with six scans, "Summer menu", which has that code, and a page. */
+export async function useAnalytics() {
   await whileOneDay();
   const harness = await useHarness();
   const code = await harness.makeCode({ name: 'Table 12' });
@@ -41,12 +28,14 @@ export async function useAnalytics(): Promise<Analytics> {
   await scan(poster.shortUrl);
   await untilCounted(harness, visitors.length + 1);
   const page = await harness.openSignedIn();
+  /** Waits until the page shows so many, and nothing more is on its way. */
   const scansShown = async (scans: number): Promise<void> => {
     const figure = page.locator('.figure', { has: page.getByText('Scans', { exact: true }) });
     const shown = async () => await figure.first().locator('.figure-value').innerText();
     await expect.poll(shown).toBe(String(scans));
     await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
   };
+  /** A row of a list, by which it filters. */
   const row = (list: string, name: string) =>
     page.getByRole('list', { name: list }).getByRole('button', { name });
   return { harness, page, code, campaignId, scansShown, row };

@@ -6,12 +6,12 @@
 import type { Page, Request } from 'playwright-core';
 import { afterAll, expect } from 'vitest';
 import { sessionLimits } from '../../../src/workspaces/memory-quota.ts';
-import { openReceiver, type Receiver } from '../../support/fakes/receiver.ts';
+import { openReceiver } from '../../support/fakes/receiver.ts';
 import { stepsOfToday } from '../../seconds/runs.ts';
 import { faultsOn, type Part, tooWide } from '../accessibility.ts';
 import { type Address, follow } from '../addresses.ts';
 import { type Harness, useHarness } from '../harness.ts';
-import { type Seeded, seed } from '../seed.ts';
+import { seed } from '../seed.ts';
 
 /** Codes, campaigns and settings: a person may load all of their pages within a minute. */
 const walks = 3;
@@ -20,14 +20,8 @@ const requestsMax = 11;
 /** The session: asked when the dashboard is loaded. */
 const loadRequests = 1;
 
-interface SeededPages {
-  readonly harness: Harness;
-  readonly receiver: Receiver;
-  readonly seeded: Seeded;
-}
-
 /** The service with sample data, for one test file. */
-export async function useSeededPages(): Promise<SeededPages> {
+export async function useSeededPages() {
   const receiver = await openReceiver({ kind: 'answer', status: 500, body: 'not today' });
   afterAll(() => receiver.close());
   const harness = await useHarness();
@@ -69,10 +63,7 @@ const faultsOf = (page: Page, name: string, isSeen: boolean): Promise<string[]> 
   isSeen ? faultsOn(page, name, partOf(name)) : tooWide(page, name);
 
 /** @returns the last page, and the requests of each, by name */
-export async function walk(
-  harness: Harness,
-  addresses: readonly Address[],
-): Promise<{ readonly page: Page; readonly counts: ReadonlyMap<string, number> }> {
+export async function walk(harness: Harness, addresses: readonly Address[]) {
   const page = await harness.openSignedIn();
   const statuses: number[] = [];
   const asked: Request[] = [];
