@@ -35,14 +35,16 @@ describe('passwords', () => {
     // One bound for a process: a service with little memory that ran in this one has left a smaller.
     limitHashes();
     const passwords = new Passwords({ randomBytes, costLog2: 4, secret });
-    const all = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, at) => passwords.hash(`password ${at}`)),
-    );
+    const hash = await passwords.hash('password');
+    const all = await Promise.allSettled([
+      ...Array.from({ length: 50 }, (_, at) => passwords.hash(`password ${at}`)),
+      passwordMatches('password', hash),
+    ]);
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(34);
     const refused = { status: 'rejected', reason: { code: 'overloaded', retryAfterSeconds: 5 } };
-    expect(all.at(-1)).toMatchObject(refused);
-    expect(await passwordMatches('password', await passwords.hash('password'))).toBe(true);
-    expect(await passwordMatches('passwort', await passwords.hash('password'))).toBe(false);
+    expect(all.slice(-2)).toMatchObject([refused, refused]);
+    expect(await passwordMatches('password', hash)).toBe(true);
+    expect(await passwordMatches('passwort', hash)).toBe(false);
   });
 });
 

@@ -42,16 +42,6 @@ describe('bootstrap', () => {
 });
 
 describe('users', () => {
-  test('sign in by e-mail in any case and their own password', async () => {
-    const { workspaces: services, first } = await openTestApp({
-      environment: { QZ_BOOTSTRAP_EMAIL: 'Jane@Example.com' },
-    });
-    const { users } = services;
-    expect((await users.authenticate('jane@EXAMPLE.com', first.password))?.id).toBe(first.user.id);
-    expect(await users.authenticate('jane@example.com', `${first.password}x`)).toBeUndefined();
-    expect(await users.authenticate('nobody@example.com', 'no such user')).toBeUndefined();
-  });
-
   test('an e-mail belongs to one user, however it is written and raced for', async () => {
     const { workspaces: services } = await openTestApp();
     const name = 'Zoë';

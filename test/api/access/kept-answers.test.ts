@@ -1,6 +1,6 @@
 /**
  * What is kept under an Idempotency-Key, and for whom: every POST whose answer has a secret, sent again by
- * others of the workspace; and refusals that the next try must not meet again.
+ * others of the workspace.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -139,22 +139,6 @@ describe.each(cases)('the secret of $operation', ({ path, body, secrets, own }) 
     await client.delete(`/v1/api-keys/${word(claims.jti)}`);
     expect((await client.call('POST', at, options)).status).toBe(401);
   });
-
-  test('is one when its sender asks three times at once beside another', async () => {
-    const { key } = await makeMember(service, 'admin');
-    const at = await path();
-    const options = { headers: newHeaders(), body: body() };
-    const send = async (more: object) => await client.call('POST', at, { ...options, ...more });
-    const all = [send({}), send({}), send({}), send({ key })] as const;
-    const [one, two, three, other] = await Promise.all(all);
-    // Where the other sender came first it is a refusal, and each repetition of that has its own request's id.
-    const shared = [one, two, three].map(({ text }) => text.replace(/"requestId":"\w+"/, ''));
-    expect(new Set(shared).size).toBe(1);
-    // An address has one pending invite: the first of the two senders makes it.
-    const shown = secrets(one.json).filter((secret) => secret !== undefined);
-    for (const secret of shown) expect(other.text).not.toContain(secret);
-    expect([one.status, other.status]).toContain(own === 409 ? 201 : own);
-  });
 });
 
 test('bulk codes are made by each sender of the same key and body', async () => {
@@ -182,28 +166,6 @@ test('a change of the password leaves nothing in the store to check guesses by',
   const guess = requestFingerprint('POST', path, Buffer.from(JSON.stringify(body)));
   expect(stored.includes('the-digest')).toBe(true);
   expect(stored.includes(guess)).toBe(false);
-});
-
-describe('a refusal for now is not kept', () => {
-  test('429 of a password that was guessed too often: after the wait the same request works', async () => {
-    const browser = await Browser.signedIn(service, await makeMember(service, 'editor'));
-    const change = async (oldPassword: string, key: string): Promise<Answer> =>
-      await browser.post(
-        '/v1/auth/password',
-        { oldPassword, newPassword: 'another password' },
-        { headers: { 'idempotency-key': key, 'x-forwarded-for': '203.0.113.51' } },
-      );
-    let refused = await change('wrong', 'guess-0');
-    for (let at = 1; at < 10 && refused.status !== 429; at += 1) {
-      expect(refused.status).toBe(401);
-      refused = await change('wrong', `guess-${at}`);
-    }
-    expect(refused.status).toBe(429);
-    expect((await change(password, 'the-change')).status).toBe(429);
-    service.clock.move(60_000);
-    expect((await change(password, 'the-change')).status).toBe(200);
-    expect((await change(password, 'the-change')).headers['idempotent-replayed']).toBe('true');
-  });
 });
 
 test('an answer is computed once: after the transaction, under a key inside it', async () => {

@@ -14,8 +14,6 @@ import { startTestApi, type TestApp } from '../../support/test-app.ts';
 const password = 'a good password';
 const trusting = { QZ_TRUSTED_PROXIES: '127.0.0.1' };
 
-const open = (): Promise<TestApp> => startTestApi({ environment: trusting });
-
 let addresses = 0;
 const stranger = (): string => `203.0.113.${(addresses += 1)}`;
 
@@ -44,6 +42,12 @@ async function personOf(app: TestApp, email: string, workspaceNo = 1): Promise<P
   };
 }
 
+/** The service without a mail server, and a member of it. */
+async function openJane() {
+  const app = await startTestApi({ environment: trusting });
+  return { app, jane: await personOf(app, 'jane@example.com') };
+}
+
 /** Who signs in with this address: the name; empty where nobody does. */
 async function nameAt(app: TestApp, email: string, given = password): Promise<string> {
   const browser = new Browser(app);
@@ -59,8 +63,7 @@ async function second(app: TestApp): Promise<number> {
 }
 
 test('a name is changed by the person alone, and is the same in every answer', async () => {
-  const app = await open();
-  const jane = await personOf(app, 'jane@example.com');
+  const { app, jane } = await openJane();
   const changed = await jane.change({ name: 'Jane Döe' });
   expect(changed.json).toEqual({
     id: jane.id,
@@ -78,8 +81,7 @@ test('a name is changed by the person alone, and is the same in every answer', a
 });
 
 test('what is refused changes nothing', async () => {
-  const app = await open();
-  const jane = await personOf(app, 'jane@example.com');
+  const { jane } = await openJane();
   const before = await jane.profile();
   const refused = [
     [{ name: 'x'.repeat(121) }, 'name'],
@@ -98,16 +100,14 @@ test('what is refused changes nothing', async () => {
 });
 
 test('another spelling of the address needs no password, and stays confirmed', async () => {
-  const app = await open();
-  const jane = await personOf(app, 'jane@example.com');
+  const { app, jane } = await openJane();
   const { json } = await jane.change({ email: 'Jane@Example.com' });
   expect(json).toMatchObject({ email: 'Jane@Example.com', emailConfirmed: true });
   expect(await nameAt(app, 'JANE@example.com')).toBe('jane');
 });
 
 test('guesses of the password by it wait as those at the sign-in do', async () => {
-  const app = await open();
-  const jane = await personOf(app, 'jane@example.com');
+  const { jane } = await openJane();
   let last: Answer | undefined;
   for (let guess = 0; guess < 8 && last?.status !== 429; guess += 1) {
     last = await jane.change({ email: 'new@example.com', currentPassword: `guess ${guess}` });
@@ -115,10 +115,18 @@ test('guesses of the password by it wait as those at the sign-in do', async () =
   expect(last?.status).toBe(429);
 });
 
+const own = { currentPassword: password };
+
+/** An owner in another workspace, and two members who want addresses: the owner's and a free one. */
+async function besideOwner(app: TestApp) {
+  await personOf(app, 'ceo@example.com', await second(app));
+  const mallory = await personOf(app, 'mallory@example.com');
+  return { mallory, trent: await personOf(app, 'trent@example.com') };
+}
+
 describe('without a mail server a new address', () => {
   test('holds at once, is not confirmed, and frees the old one', async () => {
-    const app = await open();
-    const jane = await personOf(app, 'jane@example.com');
+    const { app, jane } = await openJane();
     const body = { email: 'zoë@example.com', name: 'Zoë', currentPassword: password };
     const { json } = await jane.change(body);
     expect(json).toMatchObject({ name: 'Zoë', email: body.email, emailConfirmed: false });
@@ -132,12 +140,8 @@ describe('without a mail server a new address', () => {
   });
 
   test('takes none from its owner, and says nothing of whether it has one', async () => {
-    const app = await open();
-    const other = await second(app);
-    await personOf(app, 'ceo@example.com', other);
-    const mallory = await personOf(app, 'mallory@example.com');
-    const trent = await personOf(app, 'trent@example.com');
-    const own = { currentPassword: password };
+    const { app } = await openJane();
+    const { mallory, trent } = await besideOwner(app);
     const taken = await mallory.change({ ...own, email: 'ceo@example.com' });
     const free = await trent.change({ ...own, email: 'nobody@example.com' });
     const shape = ({ status, json }: Answer) => [status, { ...json, id: '', name: '', email: '' }];
@@ -150,8 +154,7 @@ describe('without a mail server a new address', () => {
   });
 
   test('is no fellow member’s, in any of the person’s workspaces', async () => {
-    const app = await open();
-    const jane = await personOf(app, 'jane@example.com');
+    const { app, jane } = await openJane();
     await personOf(app, 'john@example.com');
     const answer = await jane.change({ email: 'JOHN@example.com', currentPassword: password });
     expect([answer.status, answer.json.code]).toEqual([409, 'conflict']);
@@ -167,7 +170,7 @@ describe('without a mail server a new address', () => {
     const jane = await personOf(app, 'jane@example.com');
     const squatter = await personOf(app, 'squatter@example.com', await second(app));
     for (const person of [jane, squatter]) {
-      await person.change({ email: 'new@example.com', currentPassword: password });
+      await person.change({ ...own, email: 'new@example.com' });
     }
     const run = async (...args: string[]) =>
       await runCommand(['users', ...args], { QZ_DATA_DIR: app.dataDir });
@@ -212,9 +215,9 @@ describe('without a mail server a new address', () => {
 });
 
 describe('with a mail server a new address', () => {
-  async function mailing(): Promise<{ readonly app: TestApp; readonly mail: MailServer }> {
+  async function mailing() {
     const { mail, service: app } = await openMailing(trusting);
-    return { app, mail };
+    return { app, mail, jane: await personOf(app, 'jane@example.com') };
   }
 
   async function tokenOf(mail: MailServer, to: string): Promise<string> {
@@ -228,10 +231,9 @@ describe('with a mail server a new address', () => {
     await browser.post('/v1/profile/confirm-email', { token });
 
   test('holds once its link is opened by the person, and once only', async () => {
-    const { app, mail } = await mailing();
-    const jane = await personOf(app, 'jane@example.com');
+    const { app, mail, jane } = await mailing();
     const mallory = await personOf(app, 'mallory@example.com');
-    const asked = await jane.change({ email: 'new@example.com', currentPassword: password });
+    const asked = await jane.change({ ...own, email: 'new@example.com' });
     expect(asked.json).toMatchObject({ email: jane.email, pendingEmail: 'new@example.com' });
     expect(asked.text).not.toMatch(/token/);
     const token = await tokenOf(mail, 'new@example.com');
@@ -256,8 +258,7 @@ describe('with a mail server a new address', () => {
   });
 
   test('and a new password are told to the owner of the account, no stranger', async () => {
-    const { app, mail } = await mailing();
-    const jane = await personOf(app, 'jane@example.com');
+    const { app, mail, jane } = await mailing();
     const body = { oldPassword: password, newPassword: 'another good password' };
     expect((await jane.browser.post('/v1/auth/password', body)).status).toBe(200);
     const notice = await mail.next();
@@ -275,8 +276,7 @@ describe('with a mail server a new address', () => {
   });
 
   test('ends after a day, and with the next one; mails are a minute apart', async () => {
-    const { app, mail } = await mailing();
-    const jane = await personOf(app, 'jane@example.com');
+    const { app, mail, jane } = await mailing();
     const ask = async (email: string) => await jane.change({ email, currentPassword: password });
     await ask('one@example.com');
     const one = await tokenOf(mail, 'one@example.com');
@@ -294,11 +294,7 @@ describe('with a mail server a new address', () => {
 
   test('with an owner is asked for as any other, and not taken from them', async () => {
     const { app, mail } = await mailing();
-    const other = await second(app);
-    await personOf(app, 'ceo@example.com', other);
-    const mallory = await personOf(app, 'mallory@example.com');
-    const trent = await personOf(app, 'trent@example.com');
-    const own = { currentPassword: password };
+    const { mallory, trent } = await besideOwner(app);
     const taken = await mallory.change({ ...own, email: 'ceo@example.com' });
     const token = await tokenOf(mail, 'ceo@example.com');
     const free = await trent.change({ ...own, email: 'nobody@example.com' });
