@@ -148,3 +148,20 @@ test('an image that is requested again is sent from memory, and is 410 as soon a
   await client.delete(`/v1/qr-codes/${word(code.id)}`);
   expect((await get(pathname + search)).status).toBe(410);
 });
+
+test('what has no image is 404, another method 405, and none of it uses quota', async () => {
+  const id = await make();
+  for (const file of ['qr_00000000000000000000.png', `${id}.exe`]) {
+    expect((await get(`/i/${file}`)).status).toBe(404);
+  }
+  for (const size of [63, 4_097]) expect((await get(`/i/${id}.png?size=${size}`)).status).toBe(422);
+  expect((await client.post(`/i/${id}.png`, undefined, { key: undefined })).status).toBe(405);
+  const { headers } = await get(`/i/${id}.png`);
+  const head = await client.call('HEAD', `/i/${id}.png`, { key: undefined });
+  expect(head.headers['content-length']).toBe(headers['content-length']);
+  const known = { headers: { 'if-none-match': `"x", W/${headers.etag}` } };
+  for (let asked = 0; asked < 30; asked += 1) {
+    const { status, text } = await client.get(`/i/${id}.png`, { key: undefined, ...known });
+    expect([status, text]).toEqual([304, '']);
+  }
+});

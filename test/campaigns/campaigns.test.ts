@@ -103,6 +103,7 @@ describe('membership', () => {
     const campaignIds = ['cmp_00000000000000000000'];
     expect(await faultsOf(codes.create(actor, { target, campaignIds }))).toEqual(unknown);
     expect(await faultsOf(codes.change(actor, a, { campaignIds }))).toEqual(unknown);
+    expect(await faultsOf(codes.replace(actor, a, { target, campaignIds }))).toEqual(unknown);
     const many = await fixture.codes(1_000);
     await campaigns.change(actor, made.id, { qrCodeIds: many });
     expect(await faultsOf(codes.change(actor, a, { campaignIds: [made.id] }))).toEqual([
@@ -122,22 +123,11 @@ describe('membership', () => {
   test('a deleted code is listed no more, and counts on', async () => {
     const { fixture, campaigns, analytics, codes, a, b } = await openParts(2);
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
-    const [one, two] = [a, b].map((id) => codes.find(1, id)?.no ?? 0);
-    fixture.app.scans.lifetime.set(one ?? 0, 1).set(two ?? 0, 1);
+    for (const id of [a, b]) fixture.app.scans.lifetime.set(codes.get(1, id).no, 1);
     await codes.delete(actor, b);
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
     expect(await listed(fixture, made.id)).toEqual([a]);
-    const found = await analytics.totals(made, {
-      subject: analytics.subjectOf(made),
-      range: analytics.range(made, {}),
-      shown: analytics.seriesRange(made, {}),
-      filter: {},
-    });
-    expect(found.totalScans).toBe(2);
-    expect(found.codes).toEqual([
-      { qrCodeId: a, deleted: false, totalScans: 1, conversions: 0, conversionValue: 0 },
-      { qrCodeId: b, deleted: true, totalScans: 1, conversions: 0, conversionValue: 0 },
-    ]);
+    expect(await analytics.result(made)).toMatchObject({ totalScans: 2 });
     // A list that is set anew lets live codes go, not what is only waiting for its end.
     await campaigns.change(actor, made.id, { qrCodeIds: [] });
     expect(await analytics.result(made)).toMatchObject({ totalScans: 1 });

@@ -30,7 +30,14 @@ const searches = [
   'poster spring',
   'example ring POST',
   'cafe',
-].concat(['CAFÉ strasse', 'hello café', 'spring  nothing', ' spring ', 'STRASSE der']);
+].concat([
+  'CAFÉ strasse',
+  'hello\u00a0café',
+  'posterspring',
+  'spring  nothing',
+  ' spring ',
+  'STRASSE der',
+]);
 /** Campaigns of the codes, by their ids. */
 const campaignsOf = new Map<string, readonly string[]>();
 const statuses = ['active', 'expired', 'used_up'] as const;
@@ -73,7 +80,7 @@ function expected(
   fixture?: CodesFixture,
 ): QrCodeRecord[] {
   const { status, type, dynamic, tag, campaignId, fromDay, toDay, search, sort } = filter;
-  const words = (search ?? '').toLowerCase().split(' ').map(plain);
+  const words = (search ?? '').toLowerCase().split(/\s/).map(plain);
   const is = (wanted: unknown, found: unknown): boolean => wanted === undefined || wanted === found;
   const has = (wanted: string | undefined, all: readonly string[] = []): boolean =>
     wanted === undefined || all.includes(wanted);

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';
 import { missedRoutes } from '../../../src/model/routing/labels.ts';
-import { packCode } from '../../../src/store/management/code-codec.ts';
+import { route } from '../../codes/codes-fixture.ts';
 import { word } from '../../support/client.ts';
 import { type CountedCode, crawler, type ScanOptions, useCountedApi } from './counted-api.ts';
 
@@ -38,19 +38,9 @@ function scanOn(
 
 /** Gives a code labels, as if rules had them. */
 async function label({ no }: CountedCode, names: readonly string[]): Promise<void> {
-  const { store } = service;
-  const code = service.codes.findByNo(no);
-  if (code === undefined) throw new Error(`no code ${no}`);
-  const routing = {
-    rules: [],
-    passQuery: false,
-    paused: false,
-    labels: names.map((name) => ({ name })),
-    campaign: '',
-    seed: 'AAAAAAAAAAAAAAAAAAAAAA',
-  };
-  const packed = packCode({ ...code, routing });
-  await store.environment.transaction(() => store.codes.put(no, packed));
+  const labels = names.map((name) => ({ name }));
+  const { store, codes } = service;
+  await route(store, codes, codes.findByNo(no)!, { labels });
 }
 
 describe('breakdown', () => {

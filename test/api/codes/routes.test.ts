@@ -254,14 +254,6 @@ describe('many at once', () => {
       ['qr', '{label}', startsAt, 'true', fallbackUrl],
     ]);
   });
-
-  test.each(['rules', 'utm.sauce', 'utm.', 'utm'])('as CSV has no column %s', async (column) => {
-    const { status, faults } = await client.call('POST', '/v1/qr-codes/bulk', {
-      raw: `target,${column}\r\n${target},x\r\n`,
-      headers: { 'content-type': 'text/csv' },
-    });
-    expect([status, faults]).toMatchObject([422, [{ path: column, code: 'unknown_column' }]]);
-  });
 });
 
 test('a code at its bounds is made, and replaced by what it answers', async () => {

@@ -100,6 +100,8 @@ test('a code shows its campaigns by name and days, those it was put into at crea
     { id: summer, name: 'Summer', ...days },
   ]);
   expect(both.json.campaignIds).toEqual([spring, summer]);
+  const of = await client.get(`/v1/qr-codes?campaign=${summer}`);
+  expect(of.json).toMatchObject({ total: 1, data: [{ id, campaignIds: [spring, summer] }] });
   await client.patch(`/v1/campaigns/${spring}`, { name: 'Early spring', endDate: null });
   await client.delete(`/v1/campaigns/${summer}`);
   const after = await client.patch(`/v1/qr-codes/${id}`, { name: 'Table 1' });

@@ -20,6 +20,7 @@ import {
   openScanEngine,
   readAll,
 } from './reader-checks.ts';
+import { routingOf } from '../../links/routed.ts';
 import { scanOf } from '../../scans/engine-harness.ts';
 import { phone } from '../bare-webhooks.ts';
 import { runs } from '../../seconds/runs.ts';
@@ -148,14 +149,6 @@ it('has each scan in one delivery after all, where maxBatch changes in the middl
 });
 
 it('names the label that led a scan, and keeps its bytes when a code gets labels later', () => {
-  const noLabels: Routing = {
-    rules: [],
-    passQuery: false,
-    paused: false,
-    labels: [],
-    campaign: '',
-    seed: 'AAAAAAAAAAAAAAAAAAAAAA',
-  };
   let routing: Routing | undefined;
   const { engine, reader, window } = openOutbox((no) => ({
     id: `qr_${no}`,
@@ -175,9 +168,9 @@ it('names the label that led a scan, and keeps its bytes when a code gets labels
   const plain = bodies();
   expect(plain.flatMap(routesIn)).toEqual([undefined, undefined]);
   // Paused alone: no labels yet.
-  routing = noLabels;
+  routing = routingOf({});
   expect(bodies()).toEqual(plain);
-  routing = { ...noLabels, labels: [{ name: 'ios' }], labelsSinceMs: engine.nowMs + 1 };
+  routing = routingOf({ labels: [{ name: 'ios' }], labelsSinceMs: engine.nowMs + 1 });
   window({ 1: 12 }, 1);
   window({ 1: 1 });
   const all = bodies();
