@@ -1,12 +1,16 @@
-/** Endpoints on a real store: who listens, what signs, and what a restart knows. */
+/** Endpoints on a real store: who listens, what signs, and what a restart knows; signatures against vectors and verifiers. */
 import { getRandomValues } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { Webhook } from 'standardwebhooks';
+import StripeClient from 'stripe';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { EventKind } from '../../src/model/event.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { EndpointRecord } from '../../src/model/webhook.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { Endpoints, type NewEndpoint } from '../../src/webhooks/endpoints/endpoints.ts';
 import { isFor } from '../../src/webhooks/endpoints/endpoint-index.ts';
+import { signHeaders } from '../../src/webhooks/attempt/signature.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 
@@ -208,4 +212,49 @@ test('another maxBatch counts for what comes later, and the last changes are rem
   }
   const remembered = Array.from({ length: 8 }, (_, at) => ({ upTo: 10 + at, maxBatch: at + 2 }));
   expect(store.byNo(1)).toMatchObject({ maxBatch: 10, batches: remembered });
+});
+
+interface SignatureVector {
+  readonly name: string;
+  readonly secrets: readonly string[];
+  readonly id: string;
+  readonly timestamp: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const vectorsFile = '../fixtures/signature-vectors.json';
+const { vectors } = JSON.parse(readFileSync(new URL(vectorsFile, import.meta.url), 'utf8')) as {
+  vectors: readonly SignatureVector[];
+};
+const stripe = new StripeClient('sk_test_unused');
+const sign = ({ secrets, id, timestamp, body }: Omit<SignatureVector, 'headers'>) =>
+  signHeaders({ body: Buffer.from(body), id, timestampSeconds: timestamp, secrets });
+
+describe('a signature', () => {
+  test.each(vectors)('of $name is that of the vector', ({ headers, ...input }) => {
+    expect(sign(input)).toEqual(headers);
+  });
+
+  test.each(vectors)(
+    'of $name is good for both public verifiers, with each of its secrets',
+    (vector) => {
+      const { body, secrets, timestamp } = vector;
+      onTestFinished(() => void vi.useRealTimers());
+      vi.useFakeTimers({ toFake: ['Date'], now: timestamp * 1_000 + 999 });
+      const signed = sign(vector);
+      for (const secret of secrets) {
+        new Webhook(secret).verify(body, { ...signed }, { jsonParse: false });
+        const header = signed['X-Service-Signature'];
+        // Stripe's takes the time 0 for a header without one.
+        if (timestamp === 0) continue;
+        expect(stripe.webhooks.signature?.verifyHeader(body, header, secret, 300)).toBe(true);
+      }
+    },
+  );
+});
+
+test.each(['', 'whsec_', 'secret', 'whsec'])('the secret %j signs nothing', (secret) => {
+  const input = { body: Buffer.from('{}'), id: 'evt_1', timestampSeconds: 1 };
+  expect(() => signHeaders({ ...input, secrets: [secret] })).toThrow(/Cannot sign/);
 });
