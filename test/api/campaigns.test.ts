@@ -26,32 +26,30 @@ const makeCampaign = async (qrCodeIds: string[] = [], more: object = {}): Promis
   `/campaigns/${word((await post('/campaigns', { ...spring(qrCodeIds), ...more })).json.id)}`;
 const idOf = (path: string): string => path.slice('/campaigns/'.length);
 
-describe('a campaign', () => {
-  test('is made with its Location, read, listed, changed and deleted', async () => {
-    const [a, b] = [await makeCode(), await makeCode()];
-    const { status, headers, json } = await post('/campaigns', spring([b, a]));
-    const { id, createdAt, updatedAt, qrCodes, ...rest } = json;
-    const path = `/v1/campaigns/${word(id)}`;
-    expect([status, headers.location]).toEqual([201, path]);
-    expect(word(id)).toMatch(/^cmp_[0-9a-hjkmnp-tv-z]{20}$/);
-    expect(qrCodes).toEqual([b, a].map((code) => ({ id: code, name: null, target })));
-    expect(rest).toEqual({ ...spring([b, a]), status: 'active', result: null });
-    expect(word(createdAt)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(updatedAt).toBe(createdAt);
-    expect((await client.get(path)).json).toEqual(json);
-    const page = await client.get('/v1/campaigns?status=active&limit=1');
-    // A page may hold 100 campaigns of 1,000 codes: it has their ids alone.
-    expect(page.items).toEqual([{ id, ...rest, createdAt, updatedAt }]);
-    expect(page.json).toMatchObject({ page: 1, limit: 1 });
-    const change = { name: 'May', endDate: null, qrCodeIds: [a] };
-    expect((await client.patch(path, change)).json).toMatchObject(change);
-    expect((await client.delete(path)).json).toEqual({ deleted: true, id });
-    for (const method of ['GET', 'DELETE']) {
-      expect((await client.call(method, path)).status).toBe(404);
-    }
-    const put = await client.put(path, spring());
-    expect([put.status, put.headers.allow]).toEqual([405, 'GET, HEAD, PATCH, DELETE']);
-  });
+test('a campaign is made with its Location, read, listed, changed and deleted', async () => {
+  const [a, b] = [await makeCode(), await makeCode()];
+  const { status, headers, json } = await post('/campaigns', spring([b, a]));
+  const { id, createdAt, updatedAt, qrCodes, ...rest } = json;
+  const path = `/v1/campaigns/${word(id)}`;
+  expect([status, headers.location]).toEqual([201, path]);
+  expect(word(id)).toMatch(/^cmp_[0-9a-hjkmnp-tv-z]{20}$/);
+  expect(qrCodes).toEqual([b, a].map((code) => ({ id: code, name: null, target })));
+  expect(rest).toEqual({ ...spring([b, a]), status: 'active', result: null });
+  expect(word(createdAt)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  expect(updatedAt).toBe(createdAt);
+  expect((await client.get(path)).json).toEqual(json);
+  const page = await client.get('/v1/campaigns?status=active&limit=1');
+  // A page may hold 100 campaigns of 1,000 codes: it has their ids alone.
+  expect(page.items).toEqual([{ id, ...rest, createdAt, updatedAt }]);
+  expect(page.json).toMatchObject({ page: 1, limit: 1 });
+  const change = { name: 'May', endDate: null, qrCodeIds: [a] };
+  expect((await client.patch(path, change)).json).toMatchObject(change);
+  expect((await client.delete(path)).json).toEqual({ deleted: true, id });
+  for (const method of ['GET', 'DELETE']) {
+    expect((await client.call(method, path)).status).toBe(404);
+  }
+  const put = await client.put(path, spring());
+  expect([put.status, put.headers.allow]).toEqual([405, 'GET, HEAD, PATCH, DELETE']);
 });
 
 test('CSV takes and gives campaigns with ; between them', async () => {
@@ -155,30 +153,28 @@ describe('numbers', () => {
   });
 });
 
-describe('a conversion', () => {
-  test('is counted once under its name', async () => {
-    const qrCodeId = await makeCode();
-    const body = { qrCodeId, value: 19.9, externalId: 'order-1' };
-    const made = await post('/conversions', body);
-    const where = `/v1/qr-codes/${qrCodeId}/conversions`;
-    expect([made.status, made.headers.location]).toEqual([201, where]);
-    const { createdAt } = made.json;
-    expect(made.json).toEqual({ ...body, createdAt, deduplicated: false });
-    const again = await post('/conversions', body);
-    expect([again.status, again.json]).toEqual([200, { ...body, createdAt, deduplicated: true }]);
-    const other = await post('/conversions', { ...body, value: 20 });
-    expect([other.status, other.json.code]).toEqual([409, 'conflict']);
-    const wrong = await post('/conversions', { ...body, value: null });
-    expect(faultsOf(wrong)).toEqual([422, 'validation_failed', 'value wrong_type']);
-    const bare = await post('/conversions', { qrCodeId });
-    expect(bare.json).toMatchObject({ value: null, externalId: null, deduplicated: false });
-    const today = dayText(0);
-    expect((await client.get(where)).json).toEqual({
-      from: today,
-      to: today,
-      conversions: 2,
-      value: 19.9,
-      data: [{ date: today, conversions: 2, value: 19.9 }],
-    });
+test('a conversion is counted once under its name', async () => {
+  const qrCodeId = await makeCode();
+  const body = { qrCodeId, value: 19.9, externalId: 'order-1' };
+  const made = await post('/conversions', body);
+  const where = `/v1/qr-codes/${qrCodeId}/conversions`;
+  expect([made.status, made.headers.location]).toEqual([201, where]);
+  const { createdAt } = made.json;
+  expect(made.json).toEqual({ ...body, createdAt, deduplicated: false });
+  const again = await post('/conversions', body);
+  expect([again.status, again.json]).toEqual([200, { ...body, createdAt, deduplicated: true }]);
+  const other = await post('/conversions', { ...body, value: 20 });
+  expect([other.status, other.json.code]).toEqual([409, 'conflict']);
+  const wrong = await post('/conversions', { ...body, value: null });
+  expect(faultsOf(wrong)).toEqual([422, 'validation_failed', 'value wrong_type']);
+  const bare = await post('/conversions', { qrCodeId });
+  expect(bare.json).toMatchObject({ value: null, externalId: null, deduplicated: false });
+  const today = dayText(0);
+  expect((await client.get(where)).json).toEqual({
+    from: today,
+    to: today,
+    conversions: 2,
+    value: 19.9,
+    data: [{ date: today, conversions: 2, value: 19.9 }],
   });
 });

@@ -55,44 +55,42 @@ describe('analytics', () => {
   });
 });
 
-describe('events', async () => {
-  const { service: own, client: other, makeCode: makeOther } = await useTestApi();
-  const scan = (timeMs: number, position: number): EventEnvelope => ({
-    id: positionId('evt', timeMs, 0, position),
-    event: 'qr.scanned',
-    createdAt: new Date(timeMs).toISOString(),
-    data: { qrId: id, country: 'DE' },
-  });
+const { service: own, client: other, makeCode: makeOther } = await useTestApi();
+const scan = (timeMs: number, position: number): EventEnvelope => ({
+  id: positionId('evt', timeMs, 0, position),
+  event: 'qr.scanned',
+  createdAt: new Date(timeMs).toISOString(),
+  data: { qrId: id, country: 'DE' },
+});
 
-  test('both places merge newest first; pages neither repeat nor skip', async () => {
-    const scans: EventEnvelope[] = [];
-    for (let index = 0; index < 12; index += 1) {
-      await makeOther();
-      if (index % 3 === 0) {
-        for (const step of [0, 1, 2]) scans.unshift(scan(Date.now(), index * 10 + step));
-      }
-      await new Promise((resolve) => setTimeout(resolve, 3));
+test('events of both places merge newest first; pages neither repeat nor skip', async () => {
+  const scans: EventEnvelope[] = [];
+  for (let index = 0; index < 12; index += 1) {
+    await makeOther();
+    if (index % 3 === 0) {
+      for (const step of [0, 1, 2]) scans.unshift(scan(Date.now(), index * 10 + step));
     }
-    own.scans.scanned = scans;
-    for (const limit of [1, 4, 5, 100]) {
-      const ids: string[] = [];
-      let cursor = '';
-      for (let page = 0; page < 40; page += 1) {
-        const { json, items } = await other.get(`/v1/events?limit=${limit}${cursor}`);
-        ids.push(...items.map((event) => word(event.id)));
-        if (json.nextCursor === undefined) break;
-        cursor = `&cursor=${word(json.nextCursor)}`;
-      }
-      expect(ids).toHaveLength(24);
-      expect(new Set(ids).size).toBe(24);
-      const times = ids.map((text) => text.slice(4, 13));
-      expect(times).toEqual(times.toSorted().toReversed());
+    await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+  own.scans.scanned = scans;
+  for (const limit of [1, 4, 5, 100]) {
+    const ids: string[] = [];
+    let cursor = '';
+    for (let page = 0; page < 40; page += 1) {
+      const { json, items } = await other.get(`/v1/events?limit=${limit}${cursor}`);
+      ids.push(...items.map((event) => word(event.id)));
+      if (json.nextCursor === undefined) break;
+      cursor = `&cursor=${word(json.nextCursor)}`;
     }
-    const only = await other.get('/v1/events?type=qr.scanned&limit=100');
-    expect(only.items).toEqual(scans);
-    const created = await other.get('/v1/events?type=qr.created&limit=5');
-    expect(created.items.map((event) => word(event.event))).toEqual(Array(5).fill('qr.created'));
-  });
+    expect(ids).toHaveLength(24);
+    expect(new Set(ids).size).toBe(24);
+    const times = ids.map((text) => text.slice(4, 13));
+    expect(times).toEqual(times.toSorted().toReversed());
+  }
+  const only = await other.get('/v1/events?type=qr.scanned&limit=100');
+  expect(only.items).toEqual(scans);
+  const created = await other.get('/v1/events?type=qr.created&limit=5');
+  expect(created.items.map((event) => word(event.event))).toEqual(Array(5).fill('qr.created'));
 });
 
 describe('pages, health, metrics', () => {

@@ -3,7 +3,7 @@
  * calls each without a key. The document is the list, so an operation without a walk fails here. access/permissions.txt is
  * the same list on one page: a changed permission is a changed line.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type Role, roleAtLeast, roles } from '../../src/model/workspace.ts';
 import { roundLogo } from '../images/sample-designs.ts';
 import { type Answer, type Json, word } from '../support/client.ts';
@@ -156,21 +156,19 @@ test('permissions are those of the golden page', async () => {
   await expect(operations.map(line).join('')).toMatchFileSnapshot('access/permissions.txt');
 });
 
-describe('roles', () => {
-  test.each(roles)('%s may do exactly what the document says', async (role) => {
-    const key = await service.keyOf(role);
-    for (const operation of operations) {
-      const { id, access } = operation;
-      if (access === 'none') continue;
-      const one = operation.path.includes('{') ? await idFor(operation) : '';
-      const answer = await send(operation, one, { key });
-      const isForbidden = answer.status === 403;
-      expect(`${id} ${isForbidden ? 'refused' : 'let in'}`).toBe(
-        `${id} ${mayEnter(role, access) ? 'let in' : 'refused'}`,
-      );
-      expect(answer.status).toBeLessThan(500);
-    }
-  });
+test.each(roles)('%s may do exactly what the document says', async (role) => {
+  const key = await service.keyOf(role);
+  for (const operation of operations) {
+    const { id, access } = operation;
+    if (access === 'none') continue;
+    const one = operation.path.includes('{') ? await idFor(operation) : '';
+    const answer = await send(operation, one, { key });
+    const isForbidden = answer.status === 403;
+    expect(`${id} ${isForbidden ? 'refused' : 'let in'}`).toBe(
+      `${id} ${mayEnter(role, access) ? 'let in' : 'refused'}`,
+    );
+    expect(answer.status).toBeLessThan(500);
+  }
 });
 
 test('another workspace’s ids are as unknown ones, and change nothing', async () => {

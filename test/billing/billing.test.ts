@@ -219,22 +219,20 @@ it('makes a canceled plan Free, after a stop and while it runs', async () => {
   await scheduler.close();
 });
 
-describe('transitions', () => {
-  it('decides every cell, and refuses no fact', () => {
-    for (const state of subscriptionStates) {
-      expect(Object.keys(transitions[state]).sort()).toEqual([...subscriptionEvents].sort());
-      for (const event of subscriptionEvents) {
-        const isWish = event.endsWith('_asked') || event === 'checkout_completed';
-        const cell = transitions[state][event];
-        if (cell !== 'stays' && 'refuse' in cell) {
-          expect([state, event, isWish]).toEqual([state, event, true]);
-          expect(() => transition(state, event)).toThrow(/^Cannot .*: .*, expected/);
-        } else {
-          expect(transition(state, event)).toEqual(cell === 'stays' ? undefined : cell);
-        }
+it('the transition table decides every cell, and refuses no fact', () => {
+  for (const state of subscriptionStates) {
+    expect(Object.keys(transitions[state]).sort()).toEqual([...subscriptionEvents].sort());
+    for (const event of subscriptionEvents) {
+      const isWish = event.endsWith('_asked') || event === 'checkout_completed';
+      const cell = transitions[state][event];
+      if (cell !== 'stays' && 'refuse' in cell) {
+        expect([state, event, isWish]).toEqual([state, event, true]);
+        expect(() => transition(state, event)).toThrow(/^Cannot .*: .*, expected/);
+      } else {
+        expect(transition(state, event)).toEqual(cell === 'stays' ? undefined : cell);
       }
     }
-  });
+  }
 });
 
 describe('periodAt', () => {
@@ -267,63 +265,61 @@ describe('periodAt', () => {
   });
 });
 
-describe('a random life', () => {
-  const acts = [
-    'subscribe',
-    'cancel',
-    'resume',
-    'change',
-    'wait',
-    'back',
-    'year',
-    'restart',
-    'tick',
-  ] as const;
-  const lives = fc.array(fc.constantFrom(...acts, 'wait' as const), {
-    minLength: 5,
-    maxLength: 25,
-  });
+const acts = [
+  'subscribe',
+  'cancel',
+  'resume',
+  'change',
+  'wait',
+  'back',
+  'year',
+  'restart',
+  'tick',
+] as const;
+const lives = fc.array(fc.constantFrom(...acts, 'wait' as const), {
+  minLength: 5,
+  maxLength: 25,
+});
 
-  it('keeps plan, due time and events in step, whatever happens in which order', async () => {
-    const fixture = await openBillingFixture();
-    await fc.assert(
-      fc.asyncProperty(lives, async (life) => {
-        await fixture.enterNewWorkspace();
-        const { workspaceNo } = fixture.actor;
-        const due = () => fixture.due().filter(([, no]) => no === workspaceNo);
-        for (const act of life) {
-          const work = {
-            subscribe: () => fixture.subscribe('pro'),
-            cancel: () => fixture.billing.cancel(workspaceNo, undefined),
-            resume: () => fixture.billing.resume(workspaceNo, () => undefined),
-            change: () =>
-              fixture.billing.change(workspaceNo, {
-                plan: fixture.plan() === 'pro' ? 'business' : 'pro',
-              }),
-            wait: async () => fixture.app.clock.move(17 * dayMs),
-            back: async () => fixture.app.clock.step(-dayMs),
-            year: async () => fixture.app.clock.step(365 * dayMs),
-            restart: () => fixture.restart(),
-            tick: () => fixture.billing.tick(),
-          }[act];
-          await Promise.resolve(work()).catch((error: Error) => {
-            expect(error.message).toMatch(/^Cannot /);
-          });
-          const { subscription } = fixture.billing.status(workspaceNo);
-          const state = subscription?.state ?? 'none';
-          expect(fixture.plan()).toBe(state === 'none' ? 'free' : subscription?.plan);
-          const isEnding = state === 'canceling';
-          const dueMs = isEnding ? subscription?.effectiveAtMs : subscription?.periodEndMs;
-          expect(due()).toEqual(state === 'none' ? [] : [[dueMs, workspaceNo]]);
-          const count = (kind: string): number =>
-            fixture.emitted().filter(({ event }) => event === `subscription.${kind}`).length;
-          const isLive = state === 'active' || state === 'past_due';
-          expect(count('created') - count('canceled')).toBeLessThanOrEqual(isLive ? 1 : 0);
-        }
-      }),
-      { numRuns: 12 },
-    );
-  });
+it('a random life keeps plan, due time and events in step, whatever happens in which order', async () => {
+  const fixture = await openBillingFixture();
+  await fc.assert(
+    fc.asyncProperty(lives, async (life) => {
+      await fixture.enterNewWorkspace();
+      const { workspaceNo } = fixture.actor;
+      const due = () => fixture.due().filter(([, no]) => no === workspaceNo);
+      for (const act of life) {
+        const work = {
+          subscribe: () => fixture.subscribe('pro'),
+          cancel: () => fixture.billing.cancel(workspaceNo, undefined),
+          resume: () => fixture.billing.resume(workspaceNo, () => undefined),
+          change: () =>
+            fixture.billing.change(workspaceNo, {
+              plan: fixture.plan() === 'pro' ? 'business' : 'pro',
+            }),
+          wait: async () => fixture.app.clock.move(17 * dayMs),
+          back: async () => fixture.app.clock.step(-dayMs),
+          year: async () => fixture.app.clock.step(365 * dayMs),
+          restart: () => fixture.restart(),
+          tick: () => fixture.billing.tick(),
+        }[act];
+        await Promise.resolve(work()).catch((error: Error) => {
+          expect(error.message).toMatch(/^Cannot /);
+        });
+        const { subscription } = fixture.billing.status(workspaceNo);
+        const state = subscription?.state ?? 'none';
+        expect(fixture.plan()).toBe(state === 'none' ? 'free' : subscription?.plan);
+        const isEnding = state === 'canceling';
+        const dueMs = isEnding ? subscription?.effectiveAtMs : subscription?.periodEndMs;
+        expect(due()).toEqual(state === 'none' ? [] : [[dueMs, workspaceNo]]);
+        const count = (kind: string): number =>
+          fixture.emitted().filter(({ event }) => event === `subscription.${kind}`).length;
+        const isLive = state === 'active' || state === 'past_due';
+        expect(count('created') - count('canceled')).toBeLessThanOrEqual(isLive ? 1 : 0);
+      }
+    }),
+    { numRuns: 12 },
+  );
 });
 
 const load = (environment: Readonly<Record<string, string>>) =>

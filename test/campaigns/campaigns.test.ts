@@ -20,18 +20,16 @@ const listed = async (fixture: CampaignsFixture, campaignId: string): Promise<st
   return page.data.map(({ id }) => id).sort();
 };
 
-describe('state', () => {
-  test('the borders are the first moments of days, and what is told is over for ever', () => {
-    const at = (nowMs: number) => campaignStateAt(march, nowMs);
-    const startMs = Date.UTC(2026, 2, 1);
-    const endMs = Date.UTC(2026, 3, 1);
-    const around = [startMs - 1, startMs, endMs - 1, endMs].map(at);
-    expect(around).toEqual(['scheduled', 'active', 'active', 'ending']);
-    const { endDay: _none, ...endless } = march;
-    expect(campaignStateAt(endless, Number.MAX_SAFE_INTEGER)).toBe('active');
-    const end = { atMs: 1, totalScans: 0, uniqueScanners: 0, conversions: 0, conversionRate: 0 };
-    expect(campaignStateAt({ ...march, end }, 0)).toBe('ended');
-  });
+test('the borders are the first moments of days, and what is told is over for ever', () => {
+  const at = (nowMs: number) => campaignStateAt(march, nowMs);
+  const startMs = Date.UTC(2026, 2, 1);
+  const endMs = Date.UTC(2026, 3, 1);
+  const around = [startMs - 1, startMs, endMs - 1, endMs].map(at);
+  expect(around).toEqual(['scheduled', 'active', 'active', 'ending']);
+  const { endDay: _none, ...endless } = march;
+  expect(campaignStateAt(endless, Number.MAX_SAFE_INTEGER)).toBe('active');
+  const end = { atMs: 1, totalScans: 0, uniqueScanners: 0, conversions: 0, conversionRate: 0 };
+  expect(campaignStateAt({ ...march, end }, 0)).toBe('ended');
 });
 
 describe('create', () => {

@@ -94,11 +94,9 @@ describe('a JSON list', () => {
   });
 });
 
-describe('NDJSON', () => {
-  it('is its lines, the blank ones apart', async () => {
-    const rows = ndjsonRows(inPieces('\ufeff{"a":1}\r\n\n  \n{"b":2}', 3));
-    expect((await textsOf(rows)).map((text) => JSON.parse(text))).toEqual([{ a: 1 }, { b: 2 }]);
-  });
+it('NDJSON is its lines, the blank ones apart', async () => {
+  const rows = ndjsonRows(inPieces('\ufeff{"a":1}\r\n\n  \n{"b":2}', 3));
+  expect((await textsOf(rows)).map((text) => JSON.parse(text))).toEqual([{ a: 1 }, { b: 2 }]);
 });
 
 describe('CSV', () => {

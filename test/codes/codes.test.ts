@@ -181,40 +181,36 @@ describe('change', () => {
   });
 });
 
-describe('delete', () => {
-  test('of many at the same time one succeeds', async () => {
-    const { codes } = await openCodes();
-    const code = await codes.create(actor, { target });
-    const ends = await Promise.all(
-      Array.from({ length: 20 }, () => failureOf(codes.delete(actor, code.id))),
-    );
-    expect(ends.filter((end) => end === 'none')).toHaveLength(1);
-  });
+test('of many deletions at the same time one succeeds', async () => {
+  const { codes } = await openCodes();
+  const code = await codes.create(actor, { target });
+  const ends = await Promise.all(
+    Array.from({ length: 20 }, () => failureOf(codes.delete(actor, code.id))),
+  );
+  expect(ends.filter((end) => end === 'none')).toHaveLength(1);
 });
 
-describe('the link table', () => {
-  test('a limited code has limit minus counted scans; a change that leaves the limit leaves the counter', async () => {
-    const fixture = await openCodes();
-    const code = await fixture.codes.create(actor, { target, scanLimit: 10 });
-    const left = (): number | undefined => fixture.links.live.get(code.shortCode!)?.scansLeft;
-    expect(left()).toBe(10);
-    fixture.links.addScans(code.shortCode!, -4);
-    await fixture.codes.change(actor, code.id, { target: 'https://example.org/' });
-    expect(left()).toBe(6);
-    // Exact although none of the four is counted yet.
-    await fixture.codes.change(actor, code.id, { scanLimit: 12 });
-    expect(left()).toBe(8);
-    fixture.scans.set(code.no, 4);
-    await fixture.restart();
-    expect(left()).toBe(8);
-    await fixture.codes.change(actor, code.id, { scanLimit: 3 });
-    expect(left()).toBe(-1);
-    await fixture.restart();
-    await fixture.codes.change(actor, code.id, { scanLimit: 6 });
-    expect(left()).toBe(2);
-    await fixture.codes.change(actor, code.id, { scanLimit: null });
-    expect(left()).toBe(-1);
-    await fixture.codes.change(actor, code.id, { scanLimit: 5 });
-    expect(left()).toBe(1);
-  });
+test('a limited code has limit minus counted scans; a change that leaves the limit leaves the counter', async () => {
+  const fixture = await openCodes();
+  const code = await fixture.codes.create(actor, { target, scanLimit: 10 });
+  const left = (): number | undefined => fixture.links.live.get(code.shortCode!)?.scansLeft;
+  expect(left()).toBe(10);
+  fixture.links.addScans(code.shortCode!, -4);
+  await fixture.codes.change(actor, code.id, { target: 'https://example.org/' });
+  expect(left()).toBe(6);
+  // Exact although none of the four is counted yet.
+  await fixture.codes.change(actor, code.id, { scanLimit: 12 });
+  expect(left()).toBe(8);
+  fixture.scans.set(code.no, 4);
+  await fixture.restart();
+  expect(left()).toBe(8);
+  await fixture.codes.change(actor, code.id, { scanLimit: 3 });
+  expect(left()).toBe(-1);
+  await fixture.restart();
+  await fixture.codes.change(actor, code.id, { scanLimit: 6 });
+  expect(left()).toBe(2);
+  await fixture.codes.change(actor, code.id, { scanLimit: null });
+  expect(left()).toBe(-1);
+  await fixture.codes.change(actor, code.id, { scanLimit: 5 });
+  expect(left()).toBe(1);
 });

@@ -199,58 +199,54 @@ const edits = fc.array(
   { maxLength: 30 },
 );
 
-describe('over any edits', () => {
-  test('a label with scans keeps its number, no two share one, and the seed stays', () => {
-    fc.assert(
-      fc.property(edits, (steps) => {
-        const code = new EditedCode();
-        const numbers = new Map<string, number>();
-        for (const { labels, scanned, afterMs } of steps) {
-          const before = code.routing;
-          try {
-            code.edit(labels);
-          } catch (error) {
-            expect(error).toBeInstanceOf(Failure);
-            expect(code.routing).toBe(before);
-            continue;
-          } finally {
-            code.nowMs += afterMs;
-          }
-          for (const at of scanned) {
-            const label = labels[at % Math.max(1, labels.length)];
-            if (label !== undefined) code.scan(label);
-          }
-          for (const label of labels) {
-            const number = code.numberOf(label);
-            expect(number).toBeGreaterThanOrEqual(1);
-            expect(number).toBeLessThanOrEqual(labelsMax);
-            const hasScans = code.scans.get(numbers.get(label) ?? 0)?.has(label) === true;
-            if (hasScans) expect(number).toBe(numbers.get(label));
-            numbers.set(label, number);
-          }
-          for (const counted of code.scans.values()) expect(counted.size).toBe(1);
-          expect(new Set(code.routing?.labels.map(({ name }) => name)).size).toBe(
-            code.routing?.labels.length ?? 0,
-          );
-          if (before !== undefined) expect(code.routing?.seed).toBe(before.seed);
-          if (before !== undefined && before.labels.length > 0) {
-            expect(code.routing?.labelsSinceMs).toBe(before.labelsSinceMs);
-          }
+test('over any edits a label with scans keeps its number, no two share one, and the seed stays', () => {
+  fc.assert(
+    fc.property(edits, (steps) => {
+      const code = new EditedCode();
+      const numbers = new Map<string, number>();
+      for (const { labels, scanned, afterMs } of steps) {
+        const before = code.routing;
+        try {
+          code.edit(labels);
+        } catch (error) {
+          expect(error).toBeInstanceOf(Failure);
+          expect(code.routing).toBe(before);
+          continue;
+        } finally {
+          code.nowMs += afterMs;
         }
-      }),
-      { numRuns: 150 },
-    );
-  });
+        for (const at of scanned) {
+          const label = labels[at % Math.max(1, labels.length)];
+          if (label !== undefined) code.scan(label);
+        }
+        for (const label of labels) {
+          const number = code.numberOf(label);
+          expect(number).toBeGreaterThanOrEqual(1);
+          expect(number).toBeLessThanOrEqual(labelsMax);
+          const hasScans = code.scans.get(numbers.get(label) ?? 0)?.has(label) === true;
+          if (hasScans) expect(number).toBe(numbers.get(label));
+          numbers.set(label, number);
+        }
+        for (const counted of code.scans.values()) expect(counted.size).toBe(1);
+        expect(new Set(code.routing?.labels.map(({ name }) => name)).size).toBe(
+          code.routing?.labels.length ?? 0,
+        );
+        if (before !== undefined) expect(code.routing?.seed).toBe(before.seed);
+        if (before !== undefined && before.labels.length > 0) {
+          expect(code.routing?.labelsSinceMs).toBe(before.labelsSinceMs);
+        }
+      }
+    }),
+    { numRuns: 150 },
+  );
 });
 
-describe('a code', () => {
-  test('that leads to a split counts under its variants: the rule has no number', () => {
-    const rule = { ...ruleTo('rule'), then: { split: [leading('a'), leading('b')] } };
-    const fields = { rules: [rule], passQuery: false, paused: false };
-    const sources = { campaign: '', nowMs: 0, seenOf: () => undefined };
-    const stored = storedRouting(fields, undefined, { ...sources, randomBytes: (bytes) => bytes });
-    expect(stored?.labels).toEqual([{ name: 'a' }, { name: 'b' }]);
-  });
+test('a code that leads to a split counts under its variants: the rule has no number', () => {
+  const rule = { ...ruleTo('rule'), then: { split: [leading('a'), leading('b')] } };
+  const fields = { rules: [rule], passQuery: false, paused: false };
+  const sources = { campaign: '', nowMs: 0, seenOf: () => undefined };
+  const stored = storedRouting(fields, undefined, { ...sources, randomBytes: (bytes) => bytes });
+  expect(stored?.labels).toEqual([{ name: 'a' }, { name: 'b' }]);
 });
 
 describe('when all 58 are taken', () => {

@@ -9,6 +9,13 @@ import { makeMember, makeStranger } from '../support/test-client.ts';
 import { clientOf, openLink, openReportFixture, secretTarget } from './report-fixture.ts';
 
 const gone = 'This link shows nothing';
+/** With a link to the report of the code. */
+async function openShared() {
+  const fixture = await openReportFixture();
+  const report = await fixture.share();
+  return { ...fixture, report, url: report.url };
+}
+
 const isUtc = (range: LocalRange): boolean => calendarOfRange(range).zone === 'UTC';
 
 test('a link shows name, numbers and charts of a code, to everyone who has it', async () => {
@@ -102,8 +109,12 @@ test('unknown, cut, revoked, expired and gone links are one and the same page', 
   const revoked = await share();
   const expiring = await share({ qrCodeId: codeId, expiresAt: '2026-03-05T00:00:00Z' });
   const left = await share();
-  expect((await openLink(app, expiring.url)).status).toBe(200);
-  await client.delete(`/v1/reports/${word(revoked.id)}`);
+  for (const { url } of [revoked, expiring]) expect((await openLink(app, url)).status).toBe(200);
+  const path = `/v1/reports/${word(revoked.id)}`;
+  expect((await client.delete(path)).json).toEqual({ deleted: true, id: revoked.id });
+  expect((await client.delete(path)).status).toBe(404);
+  // At once, though its page was just shown.
+  expect((await openLink(app, revoked.url)).status).toBe(404);
   await client.delete(`/v1/qr-codes/${codeId}`);
   app.clock.move(2 * dayMs);
   expect((await openLink(app, left.url)).status).toBe(200);
@@ -119,19 +130,8 @@ test('unknown, cut, revoked, expired and gone links are one and the same page', 
   expect(answers[0]?.text).toContain(gone);
 });
 
-test('a revoked link ends at once, though its page was just shown', async () => {
-  const { app, client, share } = await openReportFixture();
-  const { id, url } = await share();
-  expect((await openLink(app, url)).status).toBe(200);
-  const deleted = await client.delete(`/v1/reports/${word(id)}`);
-  expect(deleted.json).toEqual({ deleted: true, id });
-  expect((await openLink(app, url)).status).toBe(404);
-  expect((await client.delete(`/v1/reports/${word(id)}`)).status).toBe(404);
-});
-
 test('numbers are read once in half a minute, however many open the link', async () => {
-  const { app, share } = await openReportFixture();
-  const { url } = await share();
+  const { app, url } = await openShared();
   await Promise.all([openLink(app, url), openLink(app, url), openLink(app, url)]);
   const once = app.scans.asked.length;
   expect(once).toBeGreaterThan(0);
@@ -143,8 +143,7 @@ test('numbers are read once in half a minute, however many open the link', async
 });
 
 test('a failed page is not kept', async () => {
-  const { app, share } = await openReportFixture();
-  const { url } = await share();
+  const { app, url } = await openShared();
   app.scans.failure = new Error('disk');
   expect((await openLink(app, url)).status).toBe(500);
   app.scans.failure = undefined;
@@ -152,8 +151,7 @@ test('a failed page is not kept', async () => {
 });
 
 test('guesses wait by address, and known links by a bucket of their own', async () => {
-  const { app, share } = await openReportFixture();
-  const { url } = await share();
+  const { app, url } = await openShared();
   const from = '203.0.113.7';
   let guess = 0;
   const statuses = [];
@@ -168,8 +166,7 @@ test('guesses wait by address, and known links by a bucket of their own', async 
 });
 
 test('opening a link takes nothing of the quota of the workspace', async () => {
-  const { app, client, share } = await openReportFixture();
-  const { url } = await share();
+  const { app, client, url } = await openShared();
   const used = async () => (await client.get('/v1/billing/usage')).json.day?.used;
   const before = Number(await used());
   for (let times = 0; times < 5; times += 1) await openLink(app, url);
@@ -177,8 +174,7 @@ test('opening a link takes nothing of the quota of the workspace', async () => {
 });
 
 test('HEAD is answered, nothing else is', async () => {
-  const { app, share } = await openReportFixture();
-  const { url } = await share();
+  const { app, url } = await openShared();
   expect(await openLink(app, url, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
   expect((await openLink(app, url, { method: 'POST' })).status).toBe(404);
 });
@@ -199,8 +195,7 @@ test('after a restart links work, and can be copied again by those who may share
 });
 
 test('of the token only its hash is stored', async () => {
-  const { app, share } = await openReportFixture();
-  const { url } = await share();
+  const { app, url } = await openShared();
   const token = word(url).split('/').at(-1) ?? '';
   expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);
   const stored = JSON.stringify([...app.store.reports.reports.range({})]);

@@ -149,28 +149,26 @@ describe('silence', () => {
   });
 });
 
-describe('spikes', () => {
-  test('are emitted once, end with a usual hour, and of before the watch are passed over', async () => {
-    const fixture = await openWatchesFixture();
-    const { id: code, no } = await fixture.code();
-    fixture.scans.steady(no, noonMs - 8 * weekMs, noonMs + 48 * hourMs, 10);
-    fixture.scans.add(no, noonMs - hourMs, 500);
-    await fixture.watch({ subject: { kind: 'code', id: code }, spikeFactor: 4 });
-    await fixture.evaluate();
-    expect(fixture.emitted('qr.spiked')).toEqual([]);
-    fixture.scans.add(no, noonMs + hourMs, 90);
-    fixture.scans.add(no, noonMs + 2 * hourMs, 15);
-    fixture.scans.add(no, noonMs + 3 * hourMs, 90);
-    await hours(fixture, 5);
-    const since = isoTime(noonMs + hourMs);
-    expect(fixture.emitted('qr.spiked')).toMatchObject([{ since, scans: 100, expectedScans: 10 }]);
-    expect(incidents(fixture)).toMatchObject([{ kind: 'spiking', sinceMs: noonMs + hourMs }]);
-    await hours(fixture, 2);
-    expect(incidents(fixture)).toMatchObject([{ endedBy: 'recovered' }]);
-    fixture.scans.add(no, noonMs + 10 * hourMs, 90);
-    await hours(fixture, 6);
-    expect(fixture.emitted('qr.spiked').length).toBe(2);
-  });
+test('spikes are emitted once, end with a usual hour, and of before the watch are passed over', async () => {
+  const fixture = await openWatchesFixture();
+  const { id: code, no } = await fixture.code();
+  fixture.scans.steady(no, noonMs - 8 * weekMs, noonMs + 48 * hourMs, 10);
+  fixture.scans.add(no, noonMs - hourMs, 500);
+  await fixture.watch({ subject: { kind: 'code', id: code }, spikeFactor: 4 });
+  await fixture.evaluate();
+  expect(fixture.emitted('qr.spiked')).toEqual([]);
+  fixture.scans.add(no, noonMs + hourMs, 90);
+  fixture.scans.add(no, noonMs + 2 * hourMs, 15);
+  fixture.scans.add(no, noonMs + 3 * hourMs, 90);
+  await hours(fixture, 5);
+  const since = isoTime(noonMs + hourMs);
+  expect(fixture.emitted('qr.spiked')).toMatchObject([{ since, scans: 100, expectedScans: 10 }]);
+  expect(incidents(fixture)).toMatchObject([{ kind: 'spiking', sinceMs: noonMs + hourMs }]);
+  await hours(fixture, 2);
+  expect(incidents(fixture)).toMatchObject([{ endedBy: 'recovered' }]);
+  fixture.scans.add(no, noonMs + 10 * hourMs, 90);
+  await hours(fixture, 6);
+  expect(fixture.emitted('qr.spiked').length).toBe(2);
 });
 
 test('a watch whose code is deleted goes, and its incident ends', async () => {

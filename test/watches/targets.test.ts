@@ -139,18 +139,6 @@ describe('a target', () => {
     expect(fixture.emitted('qr.target_failed')).toEqual([]);
   });
 
-  test('where nobody listens fails by its connection', async () => {
-    const target = await openReceiver(status(200));
-    const fixture = await open();
-    const id = await watched(target, fixture);
-    await target.close();
-    await ask(fixture);
-    expect(findings(fixture, id).lastFault).toMatchObject({ fault: 'connect' });
-    await fixture.pass(hourMs);
-    await ask(fixture);
-    expect(fixture.emitted('qr.target_failed')).toMatchObject([{ fault: 'connect', status: null }]);
-  });
-
   test('that the guard refuses cannot be asked: no connection, no incident', async () => {
     const target = await openTarget(status(500));
     const fixture = await open('127.0.0.2/32');

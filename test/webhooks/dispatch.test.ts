@@ -8,7 +8,7 @@ import { Failure } from '../../src/model/failure.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { eventually } from '../support/soon.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
-import { delaysMs, type Harness, openHarness } from './webhooks-harness.ts';
+import { delaysMs, type Harness, openHarness, openListening } from './webhooks-harness.ts';
 
 const list = { limit: 100 };
 const hours = 3_600_000;
@@ -17,27 +17,8 @@ const eventIdsOf = (harness: Harness): string[] =>
   harness.sender.sent.map(({ eventId }) => eventId);
 const sentIds = (harness: Harness): string[] => eventIdsOf(harness).toSorted();
 
-it('sends each event to each endpoint that listens, with the bytes of the outbox', async () => {
-  const harness = await openHarness();
-  const all = await harness.endpoint();
-  const some = await harness.endpoint({ url: 'https://other.example/', events: ['qr.deleted'] });
-  await harness.endpoint({ url: 'https://deaf.example/', events: ['member.joined'] });
-  const ids = await harness.happen(3);
-  const { sent } = harness.sender;
-  const bodies = harness.app.outbox.after(0, 10).map(({ body }) => body);
-  for (const { url } of [all, some]) {
-    const its = sent.filter((task) => task.url === url);
-    expect(its.map(({ eventId }) => eventId)).toEqual(ids);
-    expect(its.map(({ body }) => body)).toEqual(bodies);
-  }
-  expect(sent).toHaveLength(6);
-  expect(harness.webhooks.deliveredEvent).toBe(3);
-});
-
 it('tries 8 times at the specified delays, however the wall clock steps, then makes a dead letter', async () => {
-  const harness = await openHarness();
-  const { no, id } = await harness.endpoint();
-  harness.sender.answer = () => 500;
+  const { harness, no, id } = await openListening(500);
   const [eventId] = await harness.happen();
   for (const [index, delayMs] of delaysMs.entries()) {
     const before = harness.sender.sent.length;
@@ -52,11 +33,11 @@ it('tries 8 times at the specified delays, however the wall clock steps, then ma
   expect(harness.sender.sent.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   const same = harness.sender.sent.map((sent) => [sent.eventId, sent.deliveryId, sent.body]);
   expect(new Set(same.map(String)).size).toBe(1);
-  const { data } = harness.webhooks.deliveries.deadLetters.list(1, list);
+  const { data } = harness.deliveries.deadLetters.list(1, list);
   expect(data).toHaveLength(1);
   expect(data[0]).toMatchObject({ state: 'dead', deadReason: 'exhausted', eventIds: [eventId] });
   expect(data[0]?.attempts).toHaveLength(8);
-  expect(harness.webhooks.deliveries.figures(no)).toMatchObject({
+  expect(harness.deliveries.figures(no)).toMatchObject({
     consecutiveFailures: 8,
     waiting: 0,
   });
@@ -67,9 +48,7 @@ it('tries 8 times at the specified delays, however the wall clock steps, then ma
 });
 
 it('sends nothing more after a 410, though that is not committed yet', async () => {
-  const harness = await openHarness();
-  const { no, id } = await harness.endpoint();
-  harness.sender.answer = () => 'hang';
+  const { harness, no, id } = await openListening('hang');
   await harness.happen(40);
   expect(harness.sender.sent).toHaveLength(16);
   // The first result is committed at once, the next ones later.
@@ -77,7 +56,7 @@ it('sends nothing more after a 410, though that is not committed yet', async () 
   await eventually(() => harness.sender.sent.length === 17, 'the next one is sent');
   harness.sender.end(410, 1);
   harness.sender.end(200, 3);
-  const { endpoints } = harness.webhooks;
+  const { endpoints } = harness;
   await harness.until(() => endpoints.byNo(no)?.status === 'disabled', 'disabled', 100);
   expect(harness.sender.sent).toHaveLength(17);
   await endpoints.change(1, id, { status: 'enabled' });
@@ -86,29 +65,28 @@ it('sends nothing more after a 410, though that is not committed yet', async () 
 });
 
 it('keeps a dead letter for 7 days, whatever the wall clock says', async () => {
-  const harness = await openHarness({ retryDelaysMs: [10] });
-  await harness.endpoint();
-  harness.sender.answer = () => 500;
+  const { harness } = await openListening(500, { retryDelaysMs: [10] });
   await harness.emit(2);
   await harness.pass(500);
-  const { deadLetters } = harness.webhooks.deliveries;
+  const { deadLetters } = harness.deliveries;
   const [, { id } = { id: '' }] = deadLetters.list(1, list).data;
   harness.time.step(365 * 86_400_000);
   await harness.pass(7 * 86_400_000 - 60_000, 86_400_000);
   expect(deadLetters.count(1, {})).toBe(2);
   await harness.pass(120_000, 500);
   expect(deadLetters.count(1, {})).toBe(0);
-  expect(harness.webhooks.deliveries.find(1, id)).toBeUndefined();
+  expect(harness.deliveries.find(1, id)).toBeUndefined();
 });
 
 it('keeps the newest delivered ones, and all that are pending', async () => {
-  const harness = await openHarness({ deliveriesKept: 10, retryDelaysMs: [86_400_000] });
-  const { no } = await harness.endpoint();
-  harness.sender.answer = () => 500;
+  const { harness, no } = await openListening(500, {
+    deliveriesKept: 10,
+    retryDelaysMs: [86_400_000],
+  });
   await harness.happen(4);
   harness.sender.answer = () => 200;
   await harness.emit(60);
-  const { deliveries } = harness.webhooks;
+  const { deliveries } = harness;
   await harness.until(() => deliveries.figures(no).waiting === 4, 'sent');
   expect([deliveries.count(no, 'delivered'), deliveries.count(no)]).toEqual([10, 14]);
   expect(deliveries.list(no, list).data).toHaveLength(14);
@@ -123,15 +101,14 @@ it('disables an endpoint after five days and 20 attempts of nothing but failures
   await harness.happen();
   await harness.pass(119 * hours, hours);
   expect(harness.sender.sent.length).toBeGreaterThanOrEqual(18);
-  const { endpoints } = harness.webhooks;
+  const { endpoints } = harness;
   expect(endpoints.byNo(no)?.status).toBe('enabled');
   await harness.pass(14 * hours, hours);
   await eventually(() => endpoints.byNo(no)?.disabledReason === 'failing', 'disabled');
 });
 
 it('takes back at a stop what a thread was handed in advance', async () => {
-  const harness = await openHarness();
-  const { no } = await harness.endpoint();
+  const { harness, no } = await openListening();
   await harness.endpoint({ url: 'https://deaf.example/', events: ['member.joined'] });
   harness.sender.answer = () => 'hang';
   await harness.happen(2);
@@ -141,19 +118,17 @@ it('takes back at a stop what a thread was handed in advance', async () => {
 });
 
 it('makes dead letters of all that waits for an endpoint that is disabled, and replays them', async () => {
-  const harness = await openHarness();
-  const { id, no } = await harness.endpoint();
-  harness.sender.answer = () => 'hang';
+  const { harness, id, no } = await openListening('hang');
   // More than one transaction settles.
   const ids = await harness.happen(1_200);
-  await harness.webhooks.endpoints.change(1, id, { status: 'disabled' });
+  await harness.endpoints.change(1, id, { status: 'disabled' });
   await harness.settle();
-  const { deadLetters } = harness.webhooks.deliveries;
+  const { deadLetters } = harness.deliveries;
   expect(deadLetters.count(1, {})).toBe(1_200 - 16);
   harness.sender.end(500);
   await harness.settle();
   const [missed] = await harness.emit();
-  await harness.webhooks.endpoints.change(1, id, { status: 'enabled' });
+  await harness.endpoints.change(1, id, { status: 'enabled' });
   harness.sender.answer = () => 200;
   // What is dead stays so until a person replays it.
   const [next] = await harness.happen();
@@ -162,7 +137,7 @@ it('makes dead letters of all that waits for an endpoint that is disabled, and r
   const bodies = new Map(dead.map((delivery) => [delivery.id, delivery.body]));
   const range = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
   expect(await deadLetters.replayRange(1, range)).toBe(1_200);
-  const isSent = (): boolean => harness.webhooks.deliveries.figures(no).waiting === 0;
+  const isSent = (): boolean => harness.deliveries.figures(no).waiting === 0;
   await harness.until(isSent, 'all is sent again', 100);
   const replayed = harness.sender.sent.slice(17);
   expect(replayed.map(({ eventId }) => eventId).toSorted()).toEqual(ids.toSorted());
@@ -171,9 +146,7 @@ it('makes dead letters of all that waits for an endpoint that is disabled, and r
 });
 
 it('gives rows to what waits for an hour, so that its events may expire, and sends it later in order', async () => {
-  const harness = await openHarness();
-  const { no } = await harness.endpoint();
-  harness.sender.answer = () => 'hang';
+  const { harness, no } = await openListening('hang');
   const ids = await harness.happen(600);
   await harness.pass(hours + 1, hours + 1);
   // Positions are stored, and old backlogs looked for, every 10 s.
@@ -185,7 +158,7 @@ it('gives rows to what waits for an hour, so that its events may expire, and sen
   harness.sender.end(200);
   await harness.settle();
   await look();
-  const waiting = (): number => harness.webhooks.deliveries.count(no, 'pending');
+  const waiting = (): number => harness.deliveries.count(no, 'pending');
   expect([waiting(), harness.webhooks.deliveredEvent]).toEqual([600 - 16, 600]);
   harness.sender.answer = () => 200;
   harness.sender.end(200);
@@ -195,24 +168,21 @@ it('gives rows to what waits for an hour, so that its events may expire, and sen
 });
 
 it('sends again at once what a dead thread had, and stops repeating what kills threads', async () => {
-  const harness = await openHarness();
-  const { no } = await harness.endpoint();
+  const { harness, no } = await openListening();
   let deaths = 1;
   harness.sender.answer = () => (deaths-- > 0 ? 'unknown' : 200);
   await harness.happen();
   expect(harness.sender.sent.map(({ attempt }) => attempt)).toEqual([1, 1]);
-  expect(harness.webhooks.deliveries.list(no, list).data[0]).toMatchObject({ state: 'delivered' });
+  expect(harness.deliveries.list(no, list).data[0]).toMatchObject({ state: 'delivered' });
   harness.sender.answer = () => 'unknown';
   await harness.happen();
-  const [delivery] = harness.webhooks.deliveries.list(no, list).data;
+  const [delivery] = harness.deliveries.list(no, list).data;
   expect(delivery).toMatchObject({ state: 'pending', attempts: [{ failure: 'unknown' }] });
   expect(harness.sender.sent).toHaveLength(2 + 3);
 });
 
 it('pauses on a full disk, reports it, and loses and doubles nothing when there is space again', async () => {
-  const harness = await openHarness();
-  const { no } = await harness.endpoint();
-  harness.sender.answer = () => 'hang';
+  const { harness, no } = await openListening('hang');
   const before = await harness.happen(3);
   harness.sender.recalled.clear();
   const full = fillDisk();
@@ -228,7 +198,7 @@ it('pauses on a full disk, reports it, and loses and doubles nothing when there 
   full.release();
   harness.sender.answer = () => 200;
   harness.sender.end(200);
-  const { deliveries } = harness.webhooks;
+  const { deliveries } = harness;
   await harness.until(() => deliveries.count(no, 'delivered') === 23, 'all is delivered');
   expect(eventIdsOf(harness)).toEqual([...before, ...after]);
   expect(harness.webhooks.problem).toBeUndefined();
@@ -261,9 +231,7 @@ function fillDisk(): { release(): void } {
 }
 
 it('sends again what was answered when the store takes no writes after the crash either', async () => {
-  const harness = await openHarness();
-  const { no } = await harness.endpoint();
-  harness.sender.answer = () => 'hang';
+  const { harness, no } = await openListening('hang');
   const ids = await harness.happen(3);
   const full = fillDisk();
   harness.sender.end(200);
@@ -272,7 +240,7 @@ it('sends again what was answered when the store takes no writes after the crash
   full.release();
   await harness.pass(200);
   expect(eventIdsOf(harness).sort()).toEqual([...ids].sort());
-  expect(harness.webhooks.deliveries.count(no, 'delivered')).toBe(3);
+  expect(harness.deliveries.count(no, 'delivered')).toBe(3);
 });
 
 /** Flips a bit of the first record of a table. */
@@ -285,15 +253,13 @@ function damage(harness: Harness, file: 'delivery' | 'management', name: RegExp)
 }
 
 it('removes a damaged delivery from the queue and sends the others', async () => {
-  const harness = await openHarness();
-  const endpoint = await harness.endpoint();
-  harness.sender.answer = () => 500;
+  const { harness, no } = await openListening(500);
   const [, ...others] = await harness.happen(4);
   await harness.crash(() => damage(harness, 'delivery', /^rows$/));
   await harness.pass(6_000, 1_000);
   expect(sentIds(harness)).toEqual(others.toSorted());
-  expect(harness.webhooks.deliveries.figures(endpoint.no).waiting).toBe(0);
-  expect(harness.webhooks.deliveries.list(endpoint.no, { limit: 10 }).data).toHaveLength(3);
+  expect(harness.deliveries.figures(no).waiting).toBe(0);
+  expect(harness.deliveries.list(no, { limit: 10 }).data).toHaveLength(3);
   expect(harness.app.logLines.join('')).toContain(
     'damaged webhook deliveries removed from the queue',
   );
@@ -306,21 +272,19 @@ it.each([
   [/^endpoint_stats$/, 5],
   [/^delivered$/, 5],
 ])('sends and counts on where a record of %s is damaged', async (table, counted) => {
-  const harness = await openHarness();
-  const { no } = await harness.endpoint();
+  const { harness, no } = await openListening();
   await harness.happen(3);
   await harness.crash(() => damage(harness, 'delivery', table));
   await harness.happen(2);
   expect(harness.sender.sent).toHaveLength(2);
-  const { deliveries } = harness.webhooks;
+  const { deliveries } = harness;
   expect(deliveries.count(no, 'delivered')).toBe(counted);
   const shown = deliveries.list(no, { limit: 50 }).data;
   expect(shown).toHaveLength(String(table).includes('delivered') ? 4 : 5);
 });
 
 it('finds a damaged position again, behind what waits for a retry: nothing is doubled or left out', async () => {
-  const harness = await openHarness();
-  await harness.endpoint();
+  const { harness } = await openListening();
   await harness.happen(2);
   harness.sender.answer = () => 500;
   const failed = await harness.happen(2);
@@ -334,8 +298,7 @@ it('finds a damaged position again, behind what waits for a retry: nothing is do
 });
 
 it('finds a damaged backlog again: what was in flight is sent again, and what waited', async () => {
-  const harness = await openHarness();
-  const endpoint = await harness.endpoint();
+  const { harness, no } = await openListening();
   const before = await harness.happen(3);
   harness.sender.answer = ({ attempt }) => (attempt === 1 ? 'hang' : 500);
   const events = await harness.happen(20);
@@ -350,19 +313,17 @@ it('finds a damaged backlog again: what was in flight is sent again, and what wa
   const again = events.filter((id) => id !== second && id !== third);
   expect(sentIds(harness)).toEqual(again.toSorted());
   await harness.pass(6_000, 500);
-  const { deliveries } = harness.webhooks;
-  const { data } = deliveries.list(endpoint.no, { state: 'delivered', limit: 50 });
+  const { deliveries } = harness;
+  const { data } = deliveries.list(no, { state: 'delivered', limit: 50 });
   const delivered = data.flatMap(({ eventIds }) => eventIds);
   expect(delivered.toSorted()).toEqual([...before, ...events].toSorted());
 });
 
 it('sends nothing to an endpoint whose record is damaged, and deletes nothing of it', async () => {
-  const harness = await openHarness();
-  const endpoint = await harness.endpoint();
-  harness.sender.answer = () => 500;
+  const { harness, no } = await openListening(500);
   await harness.happen(2);
   await harness.crash(() => damage(harness, 'management', /^webhook_endpoints$/));
   await harness.pass(6_000, 1_000);
   expect(harness.sender.sent).toEqual([]);
-  expect(harness.webhooks.deliveries.figures(endpoint.no).waiting).toBe(2);
+  expect(harness.deliveries.figures(no).waiting).toBe(2);
 });

@@ -28,7 +28,7 @@ export async function makeEndpoint(
   url: string,
   events: readonly string[] = ['qr.created'],
 ): Promise<string> {
-  const { status, json, text } = await api.call('POST', '/webhooks', { body: { url, events } });
+  const { status, json, text } = await api.post('/webhooks', { url, events });
   if (status !== 201) throw new Error(`Cannot make an endpoint for ${url}: ${status} ${text}`);
   return word(json.id);
 }
@@ -36,22 +36,22 @@ export async function makeEndpoint(
 /** As many `qr.created`, by one request of the plan's quota. */
 export async function createMany({ api }: RealService, count: number): Promise<void> {
   const body = Array.from({ length: count }, () => ({ target: 'https://example.com/' }));
-  const { status, json, text } = await api.call('POST', '/qr-codes/bulk', { body });
+  const { status, json, text } = await api.post('/qr-codes/bulk', body);
   if (status !== 200 || Number(json.created) !== count) throw new Error(`${status} ${text}`);
 }
 
 /** As many `qr.deleted`, of the newest codes. */
 export async function deleteSome({ api }: RealService, count: number): Promise<void> {
-  const { items } = await api.call('GET', `/qr-codes?limit=${count}`);
+  const { items } = await api.get(`/qr-codes?limit=${count}`);
   for (const { id } of items) {
-    const { status, text } = await api.call('DELETE', `/qr-codes/${word(id)}`);
+    const { status, text } = await api.delete(`/qr-codes/${word(id)}`);
     if (status !== 200) throw new Error(`${status} ${text}`);
   }
 }
 
 /** The newest hundred deliveries to an endpoint. */
 export async function deliveriesOf({ api }: RealService, id: string): Promise<readonly Json[]> {
-  const { items } = await api.call('GET', `/webhooks/${id}/deliveries?limit=100`);
+  const { items } = await api.get(`/webhooks/${id}/deliveries?limit=100`);
   return items;
 }
 
@@ -59,7 +59,7 @@ export async function deliveriesOf({ api }: RealService, id: string): Promise<re
 export async function committedIds({ api }: RealService, max: number): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor = ''; ids.length < max;) {
-    const { items, json } = await api.call('GET', `/events?limit=100${cursor}`);
+    const { items, json } = await api.get(`/events?limit=100${cursor}`);
     ids.push(...items.map(({ id }) => word(id)));
     if (typeof json.nextCursor !== 'string') break;
     cursor = `&cursor=${encodeURIComponent(json.nextCursor)}`;

@@ -79,7 +79,7 @@ it('sends lists over codes to an endpoint that is behind, and says how late it i
   const again = harness.sender.sent.map(({ deliveryId, body }) => [deliveryId, body]);
   expect(again).toEqual(batched.map(({ deliveryId, body }) => [deliveryId, body]));
   const shown = engine.queries.events.page(1, undefined, 1_000).data.length;
-  expect([shown, harness.webhooks.deliveries.figures(no).waiting]).toEqual([170, 0]);
+  expect([shown, harness.deliveries.figures(no).waiting]).toEqual([170, 0]);
   expect([await metric(), harness.webhooks.behind]).toEqual([0, undefined]);
 });
 
@@ -107,7 +107,7 @@ it('finds sent scans of an earlier time than it was first asked for', async () =
 
 it('reads again from the oldest scans of the log where the position is damaged', async () => {
   const { harness, window, no } = await openSent({ deliveriesKept: 4 });
-  expect(harness.webhooks.deliveries.count(no)).toBe(4);
+  expect(harness.deliveries.count(no)).toBe(4);
   await harness.crash(() => {
     const stored = new StoredBytes(join(harness.app.dataDir, 'delivery.mdb'));
     onTestFinished(() => stored.close());
@@ -138,5 +138,5 @@ it('reads no block while nobody listens, and starts with what comes after the en
   window({ 1: 2 });
   await harness.settle();
   expect(harness.sender.sent).toHaveLength(2);
-  expect(harness.webhooks.deliveries.count(no)).toBe(2);
+  expect(harness.deliveries.count(no)).toBe(2);
 });

@@ -115,11 +115,18 @@ export class Harness {
     this.webhooks = app.webhooks;
   }
 
+  get deliveries(): Webhooks['deliveries'] {
+    return this.webhooks.deliveries;
+  }
+  get endpoints(): Webhooks['endpoints'] {
+    return this.webhooks.endpoints;
+  }
+
   async endpoint(created: Partial<NewEndpoint> = {}): Promise<EndpointRecord> {
     const url = 'https://receiver.example/hook';
     const wanted: NewEndpoint = { url, events: ['*'], maxBatch: 100, ...created };
     const actor = { workspaceNo, userId: 'usr_00000000000000000001' };
-    return (await this.webhooks.endpoints.create(actor, wanted)).endpoint;
+    return (await this.endpoints.create(actor, wanted)).endpoint;
   }
 
   /** Commits events as their causes would. */
@@ -214,4 +221,12 @@ export async function openHarness(
   const harness = new Harness(app, clock, sender);
   stopsWithTest(harness);
   return harness;
+}
+
+/** With an endpoint for everything that answers so. */
+export async function openListening(answer: Answer = 200, settings: HarnessSettings = {}) {
+  const harness = await openHarness(settings);
+  const { no, id } = await harness.endpoint();
+  harness.sender.answer = () => answer;
+  return { harness, no, id };
 }

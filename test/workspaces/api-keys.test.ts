@@ -162,18 +162,16 @@ describe('the token', () => {
   });
 });
 
-describe('create', () => {
-  test('needs a member, and no role above his', async () => {
-    const { workspaces: services } = await openTestApp();
-    const email = 'ed@example.com';
-    const { id: userId } = await services.users.create(1, 'editor', { email, name: 'Ed' });
-    const make = async (more: object): Promise<unknown> =>
-      await services.keys.create({ workspaceNo: 1, userId, name: 'K', role: 'editor', ...more });
-    await make({});
-    await expect(make({ role: 'admin' })).rejects.toMatchObject({ code: 'forbidden' });
-    await expect(make({ workspaceNo: 2 })).rejects.toMatchObject({ code: 'not_found' });
-    await expect(make({ userId: 'usr_x' })).rejects.toMatchObject({ code: 'not_found' });
-  });
+test('a new key needs a member, and no role above theirs', async () => {
+  const { workspaces: services } = await openTestApp();
+  const email = 'ed@example.com';
+  const { id: userId } = await services.users.create(1, 'editor', { email, name: 'Ed' });
+  const make = async (more: object): Promise<unknown> =>
+    await services.keys.create({ workspaceNo: 1, userId, name: 'K', role: 'editor', ...more });
+  await make({});
+  await expect(make({ role: 'admin' })).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(make({ workspaceNo: 2 })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(make({ userId: 'usr_x' })).rejects.toMatchObject({ code: 'not_found' });
 });
 
 describe('a revoked key', () => {

@@ -8,16 +8,14 @@ import { word } from '../../support/client.ts';
 const { service, client, makeCode } = await useTestApi();
 const code = word((await makeCode()).id);
 
-describe('requestId', () => {
-  test('of a replayed problem is that of this answer', async () => {
-    const options = { body: { name: '' }, headers: { 'idempotency-key': 'problem' } };
-    const first = await client.call('POST', '/v1/campaigns', options);
-    const again = await client.call('POST', '/v1/campaigns', options);
-    expect(again.headers['idempotent-replayed']).toBe('true');
-    expect(again.json.requestId).toBe(again.headers['x-request-id']);
-    expect(again.json.requestId).not.toBe(first.json.requestId);
-    expect({ ...again.json, requestId: '' }).toEqual({ ...first.json, requestId: '' });
-  });
+test('the requestId of a replayed problem is that of this answer', async () => {
+  const options = { body: { name: '' }, headers: { 'idempotency-key': 'problem' } };
+  const first = await client.call('POST', '/v1/campaigns', options);
+  const again = await client.call('POST', '/v1/campaigns', options);
+  expect(again.headers['idempotent-replayed']).toBe('true');
+  expect(again.json.requestId).toBe(again.headers['x-request-id']);
+  expect(again.json.requestId).not.toBe(first.json.requestId);
+  expect({ ...again.json, requestId: '' }).toEqual({ ...first.json, requestId: '' });
 });
 
 describe('errors[].path', () => {
