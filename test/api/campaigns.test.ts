@@ -92,9 +92,10 @@ describe('numbers', () => {
   test('sum over its codes, with conversions inside the schedule', async () => {
     const [a, b] = [await makeCode(), await makeCode()];
     const path = `${await makeCampaign([a, b])}/analytics`;
-    service.scans.lifetime.set(codeNo(a), 6).set(codeNo(b), 2);
     await post('/conversions', { qrCodeId: a, value: 9.99 });
     await post('/conversions', { qrCodeId: b, value: 0.01 });
+    expect(await get(path)).toMatchObject({ conversions: 2, conversionRate: 0 });
+    service.scans.lifetime.set(codeNo(a), 6).set(codeNo(b), 2);
     const found = await get(path);
     expect(found).toMatchObject({
       totalScans: 8,

@@ -220,94 +220,99 @@ describe('what the tools write', () => {
     });
   });
 
-  it('Dub: a key of several segments stays whole', async () => {
-    const { format, rows } = await rowsOf('dub.csv');
-    expect(format).toBe('dub');
-    expect(rows).toMatchObject([
-      { slug: 'launch', tags: ['press', '2024'], metadata: { import: { clicks: 57 } } },
-      { slug: 'guide/api', target: 'https://example.com/docs' },
-    ]);
-  });
+  const imported = (fields: object) => ({ metadata: { import: fields } });
 
-  it('Shlink: the CSV of its web client and of its command line, the JSON of its API', async () => {
-    expect(await rowsOf('shlink-web.csv')).toMatchObject({
-      format: 'shlink',
-      rows: [
+  it.each([
+    [
+      'dub.csv',
+      'dub',
+      [
+        { slug: 'launch', tags: ['press', '2024'], ...imported({ clicks: 57 }) },
+        // A key of several segments stays whole.
+        { slug: 'guide/api', target: 'https://example.com/docs' },
+      ],
+    ],
+    [
+      'shlink-web.csv',
+      'shlink',
+      [
         { slug: 'hall3', name: 'Fair, hall 3', tags: ['fair', 'print'] },
         { slug: 'aB3xY' },
         { slug: 'fair/hall/5' },
       ],
-    });
-    expect(await rowsOf('shlink-list.csv')).toMatchObject({
-      format: 'shlink',
-      rows: [{ slug: 'hall4', tags: ['fair', 'print'], metadata: { import: { clicks: 7 } } }],
-    });
-    const { format, rows } = await rowsOf('shlink.json');
-    expect(format).toBe('shlink');
-    expect(rows).toMatchObject([
-      {
-        slug: 'summer',
-        target: 'https://example.com/summer',
-        expiresAt: '2031-08-31T22:00:00.000Z',
-        scanLimit: 380,
-        metadata: { import: { clicks: 120, createdAt: '2023-06-01T08:00:00.000Z' } },
-      },
-      // Its visits are used up: it must not come to life again.
-      { slug: 'used-up', expiresAt: '1970-01-01T00:00:00.000Z' },
-      { slug: 'menu/winter' },
-    ]);
-    expect(rows[1]).not.toHaveProperty('scanLimit');
-  });
-
-  it('Kutt: what asks for a password or is banned is refused, not opened to everyone', async () => {
-    const { format, rows } = await rowsOf('kutt.json');
-    expect(format).toBe('kutt');
-    expect(rows).toMatchObject([
-      {
-        slug: 'flyer7',
-        name: 'Flyer no. 7',
-        target: 'https://example.com/flyer?n=7',
-        expiresAt: '2032-01-01T00:00:00.000Z',
-        metadata: { import: { clicks: 42, createdAt: '2021-05-06T07:08:09.000Z' } },
-      },
-      'password',
-      'banned',
-    ]);
-    expect(await rowsOf('kutt.csv')).toMatchObject({
-      format: 'kutt',
-      rows: [{ slug: 'flyer8', metadata: { import: { createdAt: '2021-05-06T07:08:09.000Z' } } }],
-    });
-  });
-
-  it('YOURLS: the plugin’s CSV, the table’s CSV, the API’s JSON, phpMyAdmin’s JSON', async () => {
-    expect(await rowsOf('yourls-plugin.csv')).toMatchObject({
-      format: 'yourls',
-      rows: [
-        { slug: 'ozh', target: 'https://example.com/ozh', metadata: { import: { clicks: 12 } } },
+    ],
+    [
+      'shlink-list.csv',
+      'shlink',
+      [{ slug: 'hall4', tags: ['fair', 'print'], ...imported({ clicks: 7 }) }],
+    ],
+    [
+      'shlink.json',
+      'shlink',
+      [
+        {
+          slug: 'summer',
+          target: 'https://example.com/summer',
+          expiresAt: '2031-08-31T22:00:00.000Z',
+          scanLimit: 380,
+          ...imported({ clicks: 120, createdAt: '2023-06-01T08:00:00.000Z' }),
+        },
+        // Its visits are used up: it must not come to life again.
+        { slug: 'used-up', expiresAt: '1970-01-01T00:00:00.000Z' },
+        { slug: 'menu/winter' },
+      ],
+    ],
+    [
+      'kutt.json',
+      'kutt',
+      [
+        {
+          slug: 'flyer7',
+          name: 'Flyer no. 7',
+          target: 'https://example.com/flyer?n=7',
+          expiresAt: '2032-01-01T00:00:00.000Z',
+          ...imported({ clicks: 42, createdAt: '2021-05-06T07:08:09.000Z' }),
+        },
+        // Refused, not opened to everyone.
+        'password',
+        'banned',
+      ],
+    ],
+    [
+      'kutt.csv',
+      'kutt',
+      [{ slug: 'flyer8', ...imported({ createdAt: '2021-05-06T07:08:09.000Z' }) }],
+    ],
+    [
+      'yourls-plugin.csv',
+      'yourls',
+      [
+        { slug: 'ozh', target: 'https://example.com/ozh', ...imported({ clicks: 12 }) },
         { slug: 'two', target: 'https://example.com/a,b' },
         { slug: '1', target: 'https://example.com/first' },
         { slug: 'help/print', target: 'https://example.com/docs?v=1' },
       ],
-    });
-    expect(await rowsOf('yourls-table.csv')).toMatchObject({
-      format: 'yourls',
-      rows: [
+    ],
+    [
+      'yourls-table.csv',
+      'yourls',
+      [
         {
           slug: 'a1',
           name: 'First',
-          metadata: { import: { clicks: 99, createdAt: '2019-08-09T10:11:12.000Z' } },
+          ...imported({ clicks: 99, createdAt: '2019-08-09T10:11:12.000Z' }),
         },
         { slug: '2' },
       ],
-    });
-    expect(await rowsOf('yourls.json')).toMatchObject({
-      format: 'yourls',
-      rows: [{ slug: 'b2', metadata: { import: { clicks: 5 } } }, { slug: 'c3' }, { slug: '3' }],
-    });
-    expect(await rowsOf('yourls-phpmyadmin.json')).toMatchObject({
-      format: 'yourls',
-      rows: [{ slug: 'd4', name: 'Fourth' }],
-    });
+    ],
+    [
+      'yourls.json',
+      'yourls',
+      [{ slug: 'b2', ...imported({ clicks: 5 }) }, { slug: 'c3' }, { slug: '3' }],
+    ],
+    ['yourls-phpmyadmin.json', 'yourls', [{ slug: 'd4', name: 'Fourth' }]],
+  ])('%s', async (file, format, rows) => {
+    expect(await rowsOf(file)).toMatchObject({ format, rows });
   });
 });
 

@@ -71,20 +71,6 @@ describe('a day of another zone', () => {
     ]);
   });
 
-  test('has 25 hours and 100 quarters when the clocks go back, each with its offset', async () => {
-    const hours = await get(`/qr-codes/${menu.id}/analytics/timeseries?interval=hour&${newYork}`);
-    const { data } = JSON.parse(hours.text);
-    expect(data).toHaveLength(25);
-    expect(data.slice(0, 4)).toEqual([
-      { start: '2026-11-01T00:00:00-04:00', scans: 2 },
-      { start: '2026-11-01T01:00:00-04:00', scans: 3 },
-      { start: '2026-11-01T01:00:00-05:00', scans: 4 },
-      { start: '2026-11-01T02:00:00-05:00', scans: 0 },
-    ]);
-    const quarters = await get(`/analytics/timeseries?interval=quarter_hour&${newYork}`);
-    expect(quarters.json.data).toHaveLength(100);
-  });
-
   test('weekdays and hours of the week are all there, in the order of the week', async () => {
     await client.patch(`/v1/workspaces/${workspaceId}`, { weekStart: 'sun' });
     const days = await get(`/analytics/breakdown?by=weekday&${newYork}`);
