@@ -197,15 +197,4 @@ describe('too much at once', () => {
     await other.close();
     await own.close();
   });
-
-  test('a body that drips is 408 after bodyTimeoutMs, whatever drips', async () => {
-    const own = await startTestApi({ limits: { bodyTimeoutMs: 120 } });
-    const head =
-      `POST /v1/qr-codes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own.apiKey}\r\n` +
-      'Content-Type: application/json\r\nContent-Length: 500\r\n\r\n';
-    const answer = await sendRaw(own.port, [head, ...Array<string>(50).fill('{')]);
-    expect([answer.statuses, answer.closed]).toEqual([[408], true]);
-    expect(answer.text).toContain('"code":"request_timeout"');
-    await own.close();
-  });
 });

@@ -4,7 +4,7 @@ import { type Answer, type CallOptions, Client, type Json, word } from '../suppo
 import { TestClock } from '../support/fakes/test-clock.ts';
 import { makeStranger } from '../support/test-client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
-import { openFakeStripe, secretKey, type SignedEvent, webhookSecret } from './fake-stripe.ts';
+import { openFakeStripe, type SignedEvent, stripeEnvironment } from './fake-stripe.ts';
 
 let clock: TestClock;
 let service: TestApp;
@@ -117,14 +117,7 @@ describe('with Stripe', () => {
   const openShop = async () => {
     await close();
     const shop = await openFakeStripe(clock);
-    await open({
-      QZ_BILLING_PROVIDER: 'stripe',
-      QZ_BILLING_STRIPE_SECRET_KEY: secretKey,
-      QZ_BILLING_STRIPE_WEBHOOK_SECRET: webhookSecret,
-      QZ_BILLING_STRIPE_API_BASE: shop.apiBase,
-      QZ_BILLING_STRIPE_PRICES_PRO_MONTH: 'price_pro_month',
-      QZ_TRUSTED_PROXIES: '127.0.0.1',
-    });
+    await open({ ...stripeEnvironment(shop.apiBase), QZ_TRUSTED_PROXIES: '127.0.0.1' });
     return shop.stripe;
   };
   const deliver = (event: Pick<SignedEvent, 'body' | 'signature'>, from = '198.51.100.1') =>

@@ -8,7 +8,7 @@ import type { Plan, PlanLimits } from '../../src/model/workspace.ts';
 import { type Answer, Client, type Json, word } from '../support/client.ts';
 import { testPrices } from '../support/fakes/prices.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
-import { openFakeStripe, secretKey, webhookSecret } from './fake-stripe.ts';
+import { openFakeStripe, stripeEnvironment } from './fake-stripe.ts';
 
 type Terms = { readonly plan?: string; readonly interval?: string };
 
@@ -183,13 +183,7 @@ describe('where the operator confirms', () => {
     await subscribe('starter');
     const waiting = await checkout('business');
     const shop = await openFakeStripe(app.clock);
-    await reopen({
-      QZ_BILLING_PROVIDER: 'stripe',
-      QZ_BILLING_STRIPE_SECRET_KEY: secretKey,
-      QZ_BILLING_STRIPE_WEBHOOK_SECRET: webhookSecret,
-      QZ_BILLING_STRIPE_API_BASE: shop.apiBase,
-      QZ_BILLING_STRIPE_PRICES_PRO_MONTH: 'price_pro_month',
-    });
+    await reopen(stripeEnvironment(shop.apiBase));
     expect(codeOf(await confirmAsOwner(waiting))).toEqual([403, 'forbidden']);
     expect(codeOf(await change({ plan: 'business' }))).toEqual(waits);
     expect(await stateNow()).toMatchObject({ plan: 'starter' });

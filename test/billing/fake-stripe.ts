@@ -267,3 +267,12 @@ export async function openFakeStripe(clock: Clock): Promise<{
   const options = { secretKey, webhookSecret, apiBase, prices: stripePrices };
   return { stripe, provider: await openStripe(options, log), apiBase, logLines };
 }
+
+/** Settings of a service that sells Pro by the month through this Stripe. */
+export const stripeEnvironment = (apiBase: string): Readonly<Record<string, string>> => ({
+  QZ_BILLING_PROVIDER: 'stripe',
+  QZ_BILLING_STRIPE_SECRET_KEY: secretKey,
+  QZ_BILLING_STRIPE_WEBHOOK_SECRET: webhookSecret,
+  QZ_BILLING_STRIPE_API_BASE: apiBase,
+  QZ_BILLING_STRIPE_PRICES_PRO_MONTH: 'price_pro_month',
+});

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +6,6 @@ import { Failure } from '../../src/model/failure.ts';
 import type { Role } from '../../src/model/workspace.ts';
 import { makeMember } from '../support/test-client.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
-
-const revoker = new URL('revoke.ts', import.meta.url).pathname;
 
 type Json = Record<string, unknown>;
 interface KeyFile {
@@ -187,18 +184,6 @@ describe('a revoked key', () => {
     await expect(services.keys.revoke(1, record.id)).rejects.toMatchObject({ code: 'not_found' });
     expect(services.keys.list(1).map(({ name }) => name)).toEqual(['First key', 'Second']);
     expect(await outcome(await app.restart(), token)).toBe('unauthorized');
-  });
-
-  test('is refused on the next request too when another process revoked it', async () => {
-    const app = await openTestApp();
-    for (let round = 0; round < 2; round++) {
-      const { token, record } = await makeKey(app, {});
-      expect(await outcome(app, token)).toBe('accepted');
-      // On this very thread, so that nothing turns the event loop before the next request.
-      execFileSync(process.execPath, [revoker, app.dataDir, record.id]);
-      expect(await outcome(app, token)).toBe('unauthorized');
-    }
-    expect(await outcome(app, app.first.apiKey)).toBe('accepted');
   });
 });
 

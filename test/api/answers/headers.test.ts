@@ -1,5 +1,5 @@
 /**
- * What every answer has, whatever was asked: how it is to be read, what of the query was not understood, how it is sent; and
+ * What every answer has, whatever was asked: what of the query was not understood, how it is sent; and
  * problems: the id of their answer, paths without harmful characters, and names that cannot be read.
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -14,40 +14,6 @@ import { sendRaw } from '../../support/raw-http.ts';
 import { useTestApi } from '../../support/test-client.ts';
 
 const { service, client, makeCode } = await useTestApi({ images: 'drawn' });
-
-describe('X-Content-Type-Options', () => {
-  test('is on every answer', async () => {
-    const image = new URL(word((await makeCode()).imageUrl)).pathname;
-    const asked = [
-      'GET /',
-      'GET /docs',
-      'POST /docs',
-      'GET /nothing',
-      'GET /health/live',
-      'GET /health/ready',
-      'GET /v1/openapi.json',
-      'GET /v1/qr-codes/export.csv',
-      'PUT /v1/qr-codes',
-      'HEAD /v1/events/stream',
-      `GET ${image}`,
-      `GET ${image}`,
-      `GET ${image}?size=1`,
-      'GET /i/nothing.png',
-    ];
-    for (const one of asked) {
-      const [method = '', path = ''] = one.split(' ');
-      const { headers } = await client.call(method, path);
-      expect([one, headers['x-content-type-options']]).toEqual([one, 'nosniff']);
-    }
-  });
-
-  test('also where the request is refused for its framing', async () => {
-    const request =
-      'GET / HTTP/1.1\r\nHost: x\r\nCookie: a\r\nCookie: b\r\nOrigin: x\r\nOrigin: y\r\n\r\n';
-    const { text } = await sendRaw(service.port, [request]);
-    expect(text).toMatch(/^HTTP\/1.1 400 .*^X-Content-Type-Options: nosniff\r$/ms);
-  });
-});
 
 const unknownIn = (query: string): string | undefined =>
   withUnknownParameters({ status: 200, headers: {} }, query, {}).headers['X-Unknown-Parameters'];
