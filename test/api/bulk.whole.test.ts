@@ -27,10 +27,6 @@ interface Line {
     readonly errors?: ReadonlyArray<{ readonly path: string; readonly code: string }>;
   };
 }
-interface Sums {
-  readonly created: number;
-  readonly failed: number;
-}
 
 async function send(raw: string | Uint8Array, headers: Record<string, string>): Promise<Answer> {
   return await client.post(path, undefined, { raw, headers });
@@ -40,7 +36,7 @@ const declare = ({ url, apiKey }: TestApp, bytes: number): Promise<RawAnswer> =>
   sendRaw(Number(new URL(url).port), [
     `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`,
   ]);
-function resultOf({ text, status }: Answer): Sums & { readonly results: readonly Line[] } {
+function resultOf({ text, status }: Answer): { created: number; failed: number; results: Line[] } {
   expect([status, text.slice(0, 2_000)]).toEqual([200, expect.any(String)]);
   return JSON.parse(text);
 }

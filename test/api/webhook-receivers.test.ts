@@ -38,20 +38,13 @@ function snippet(language: string): string {
   return code;
 }
 
-interface Case {
-  readonly name: string;
-  readonly body: string;
-  readonly header: string;
-  readonly secret: string;
-  readonly now: number;
-  readonly expected: boolean;
-}
+type Case = ReturnType<typeof cases>[number];
 
 const newer = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
 const older = 'whsec_/////////////////////////////////////////w8=';
 const now = 1_772_366_400;
 
-function cases(): Case[] {
+function cases() {
   const body = '{"id":"evt_01k3zq8m4hd2v7c5x9ab","event":"qr.scanned","data":{"city":"Zürich 🧀"}}';
   const headerOf = (...secrets: string[]): string =>
     signHeaders({ body: Buffer.from(body), id: 'evt_1', timestampSeconds: now, secrets })[

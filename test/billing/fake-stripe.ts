@@ -8,7 +8,6 @@ import StripeClient from 'stripe';
 import { onTestFinished } from 'vitest';
 import { pause } from '../support/process.ts';
 import { openStripe } from '../../src/billing/stripe-provider.ts';
-import type { PaymentProvider } from '../../src/billing/provider.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
@@ -253,12 +252,7 @@ function error(status: number, type: string): Answer {
 }
 
 /** A fake that listens until the test ends, and our side of it. */
-export async function openFakeStripe(clock: Clock): Promise<{
-  stripe: FakeStripe;
-  provider: PaymentProvider;
-  apiBase: string;
-  logLines: string[];
-}> {
+export async function openFakeStripe(clock: Clock) {
   const stripe = new FakeStripe(clock);
   const apiBase = await stripe.listen();
   onTestFinished(() => stripe.close());

@@ -7,14 +7,14 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CampaignScheduler } from '../../src/campaigns/campaign-scheduler.ts';
-import { type CampaignServices, openCampaigns } from '../../src/campaigns/open-campaigns.ts';
+import { openCampaigns } from '../../src/campaigns/open-campaigns.ts';
 import type { CampaignRecord } from '../../src/model/campaign.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { actor, type CodesFixture, openCodes } from '../codes/codes-fixture.ts';
-import { EngineHarness, type ScanFact } from '../scans/engine-harness.ts';
+import { actor, openCodes } from '../codes/codes-fixture.ts';
+import { EngineHarness, type ScanFact, scanOf } from '../scans/engine-harness.ts';
 import { analyticsOf, breakdownOf, isPerson, timeseriesOf } from '../scans/plain-model.ts';
 import { soon } from '../support/soon.ts';
 import {
@@ -223,15 +223,7 @@ const agents = [
 const target = 'https://example.com/';
 const visitedFrom = dayNumber('2026-03-04');
 
-interface Setup {
-  readonly fixture: CodesFixture;
-  readonly engine: EngineHarness;
-  readonly services: CampaignServices;
-  /** Scans of a code on days from `from` to `to`, by visitors that codes share. */
-  readonly visit: (codeNo: number, from: number, to: number) => void;
-}
-
-async function openSetup(): Promise<Setup> {
+async function openSetup() {
   const fixture = await openCodes();
   const engine = new EngineHarness({
     journals: 2,
@@ -246,16 +238,18 @@ async function openSetup(): Promise<Setup> {
   const ids = createIdSource(clock, getRandomValues);
   const parts = { store, outbox, ids, clock, codes };
   const services = openCampaigns({ ...parts, scans: engine.queries.analytics });
+  /** Scans of a code on days from `from` to `to`, by visitors that codes share. */
   const visit = (codeNo: number, from: number, to: number): void => {
     for (let day = from; day <= to; day++) {
-      const inputs = Array.from({ length: 5 }, (_, at) => ({
-        codeNo,
-        workspaceNo: 1,
-        agent: agents[(at + codeNo) % agents.length]!,
-        referer: at % 2 === 0 ? '' : 'https://www.example.org/a?b=c',
-        address: Uint8Array.of(10, 0, day & 1, (at * codeNo) % 7),
-        isPrefetch: false,
-      }));
+      const inputs = Array.from({ length: 5 }, (_, at) => {
+        const agent = agents[(at + codeNo) % agents.length]!;
+        const referer = at % 2 === 0 ? '' : 'https://www.example.org/a?b=c';
+        return scanOf(codeNo, {
+          agent,
+          referer,
+          address: Uint8Array.of(10, 0, day & 1, (at * codeNo) % 7),
+        });
+      });
       engine.scan(day % 2, day * dayMs + codeNo * 1_000, inputs);
     }
   };

@@ -2,7 +2,9 @@
 import type { Counting, CountingMark } from '../../src/campaigns/campaign-scheduler.ts';
 import { parseDay } from '../../src/model/day.ts';
 import { actor } from '../codes/codes-fixture.ts';
+import type { EventKind } from '../../src/model/event.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
+import { dataOf } from '../watches/watches-fixture.ts';
 
 /** Counting that is as far as a test says. */
 export class HandCounting implements Counting {
@@ -17,37 +19,29 @@ export class HandCounting implements Counting {
   }
 }
 
-export interface CampaignsFixture {
-  /** Another after `restart`. */
-  app: TestApp;
-  readonly counting: HandCounting;
-  /** Data of the emitted events of a kind, oldest first. */
-  emitted(kind: 'campaign.created' | 'campaign.ended'): Array<Readonly<Record<string, unknown>>>;
-  /** As many codes as asked; ids. */
-  codes(count: number): Promise<string[]>;
-  restart(): Promise<void>;
-}
+export type CampaignsFixture = Awaited<ReturnType<typeof openCampaignsFixture>>;
 
-export async function openCampaignsFixture(): Promise<CampaignsFixture> {
+export async function openCampaignsFixture() {
   const counting = new HandCounting();
-  const fixture: CampaignsFixture = {
-    app: await openTestApp({ plan: 'none', counting }),
+  let app = await openTestApp({ plan: 'none', counting });
+  return {
+    /** Another after `restart`. */
+    get app(): TestApp {
+      return app;
+    },
     counting,
-    emitted: (kind) =>
-      fixture.app.outbox
-        .after(0, 10_000)
-        .filter((event) => event.kind === kind)
-        .map(({ body }) => dataOf(body)),
-    async codes(count) {
+    /** Data of the emitted events of a kind, oldest first. */
+    emitted: (kind: EventKind) => dataOf(app, kind),
+    /** As many codes as asked; ids. */
+    async codes(count: number): Promise<string[]> {
       const drafts = Array.from({ length: count }, () => ({ target: 'https://example.com/' }));
-      const made = await fixture.app.codes.createMany(actor, drafts);
+      const made = await app.codes.createMany(actor, drafts);
       return made.map((code) => ('id' in code ? code.id : ''));
     },
-    async restart() {
-      fixture.app = await fixture.app.restart();
+    async restart(): Promise<void> {
+      app = await app.restart();
     },
   };
-  return fixture;
 }
 
 /** The parts of a fixture that is not restarted, and the ids of up to three codes. */
@@ -71,9 +65,4 @@ export function dayNumber(text: string): number {
   const day = parseDay(text);
   if (day === undefined) throw new Error(`Not a day: ${text}`);
   return day;
-}
-
-function dataOf(body: string): Readonly<Record<string, unknown>> {
-  const event: { readonly data: Readonly<Record<string, unknown>> } = JSON.parse(body);
-  return event.data;
 }

@@ -13,7 +13,7 @@ import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { foldShortCode, type QrCodeRecord } from '../../src/model/code.ts';
 import { isDamage, readOr } from '../../src/model/failure.ts';
-import { openTestApp, type TestApp } from '../support/test-app.ts';
+import { openTestApp } from '../support/test-app.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { actor } from './codes-fixture.ts';
 import { systemClock } from '../../src/system-clock.ts';
@@ -69,13 +69,9 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Opened {
-  readonly app: TestApp;
-  /** What a redirect thread answers: a target, `gone`, `refused`, `unknown`. */
-  readonly follow: (key: string) => string;
-}
+type Opened = Awaited<ReturnType<typeof open>>;
 
-async function open(dataDir: string): Promise<Opened> {
+async function open(dataDir: string) {
   const memory = createLinkTableMemory({
     slotBytesMax: 1_048_576,
     arenaBytesMax: 16_777_216,
@@ -90,6 +86,7 @@ async function open(dataDir: string): Promise<Opened> {
   app.codes.links.load();
   app.codes.links.loadLimited();
   const reader = new LinkReader(memory, 0);
+  /** What a redirect thread answers: a target, `gone`, `refused`, `unknown`. */
   const follow = (key: string): string => {
     const handle = reader.find(key, 0);
     if (handle === 0) return 'unknown';

@@ -16,13 +16,10 @@ const hourMs = 3_600_000;
 const monday = Date.UTC(2026, 2, 9, 8);
 const first = Date.UTC(2026, 3, 1, 8);
 
-interface Person {
-  readonly id: string;
-  readonly browser: Browser;
-}
+type Person = Awaited<ReturnType<typeof memberOf>>;
 
 /** A member of the first workspace, signed in. */
-async function memberOf(app: TestApp): Promise<Person> {
+async function memberOf(app: TestApp) {
   const { id, ...account } = await makeMember(app, 'viewer', 'jane@example.com');
   return { id, browser: await Browser.signedIn(app, account) };
 }

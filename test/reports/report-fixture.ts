@@ -7,17 +7,8 @@ import type { TestAppOptions } from '../support/test-app-options.ts';
 /** Nothing that is answered to a stranger may hold it. */
 export const secretTarget = 'https://secret.example/private?offer=42';
 
-export interface ReportFixture {
-  readonly app: TestApp;
-  /** The owner's key. */
-  readonly client: Client;
-  readonly codeId: string;
-  readonly codeNo: number;
-  /** Shares a report; the answer to the owner. */
-  readonly share: (body?: Readonly<Record<string, unknown>>) => Promise<Json>;
-}
-
-export async function openReportFixture(options: TestAppOptions = {}): Promise<ReportFixture> {
+/** Closed when the test ends; `client` has the owner's key. */
+export async function openReportFixture(options: TestAppOptions = {}) {
   const app = await startTestApi({
     ...options,
     environment: { QZ_TRUSTED_PROXIES: '127.0.0.1', ...options.environment },
@@ -32,7 +23,8 @@ export async function openReportFixture(options: TestAppOptions = {}): Promise<R
     client,
     codeId,
     codeNo: code.no,
-    share: async (given = { qrCodeId: codeId }) => {
+    /** Shares a report; the answer to the owner. */
+    share: async (given: object = { qrCodeId: codeId }): Promise<Json> => {
       const answer = await client.post('/v1/reports', given);
       if (answer.status !== 201) throw new Error(`Cannot share: ${answer.text}`);
       return answer.json;

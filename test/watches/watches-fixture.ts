@@ -2,7 +2,6 @@
 import type { Counting } from '../../src/campaigns/campaign-scheduler.ts';
 import { type DayRange, dayMs, isoTime } from '../../src/model/day.ts';
 import type { EventKind } from '../../src/model/event.ts';
-import type { Actor } from '../../src/model/workspace.ts';
 import type { Subject } from '../../src/scans/query/subject.ts';
 import type { WatchDraft } from '../../src/watches/watches.ts';
 import { FakeScans } from '../support/fakes/fake-scans.ts';
@@ -52,85 +51,76 @@ export class HourScans extends FakeScans {
   }
 }
 
-export interface WatchesFixture {
-  /** Another after `restart`. */
-  app: TestApp;
-  readonly actor: Actor;
-  readonly scans: HourScans;
-  readonly counting: { isPrompt: boolean };
-  /** A dynamic code that is `weeks` old; its id and number. */
-  code(weeks?: number, target?: string): Promise<{ readonly id: string; readonly no: number }>;
-  watch(draft: Partial<WatchDraft>): Promise<string>;
-  /** Time passes while the service is running; then everything due is looked at. */
-  pass(ms: number): Promise<void>;
-  /** Looks until what was counted by now is known, and requests have ended. */
-  evaluate(): Promise<void>;
-  /** Data of the emitted events of a kind, oldest first. */
-  emitted(kind: EventKind): Array<Readonly<Record<string, unknown>>>;
-  restart(options?: TestAppOptions): Promise<void>;
-}
+export type WatchesFixture = Awaited<ReturnType<typeof openWatchesFixture>>;
 
-export async function openWatchesFixture(options: TestAppOptions = {}): Promise<WatchesFixture> {
+export async function openWatchesFixture(options: TestAppOptions = {}) {
   const scans = new HourScans();
   const counting = { isPrompt: true, mark: () => ({ isPast: () => counting.isPrompt }) };
   // The workspace is older than what its watches look back to.
   const clock = new TestClock(noonMs - 10 * 7 * dayMs);
-  const app = await openTestApp({
+  let app = await openTestApp({
     clock,
     counting: counting satisfies Counting,
     scans,
     ...options,
   });
-  app.clock.set(noonMs);
-  const fixture: WatchesFixture = {
-    app,
-    actor: app.actor,
+  clock.set(noonMs);
+  const { actor } = app;
+  /** Looks until what was counted by now is known, and requests have ended. */
+  const evaluate = async (): Promise<void> => {
+    const { scheduler } = app.watches;
+    for (let tick = 0; tick < 3; tick++) {
+      await scheduler.tick();
+      await scheduler.settled();
+    }
+  };
+  return {
+    /** Another after `restart`. */
+    get app(): TestApp {
+      return app;
+    },
+    actor,
     scans,
     counting,
+    evaluate,
+    /** A dynamic code that is `weeks` old; its id and number. */
     async code(weeks = 10, target = 'https://example.com/') {
-      const { clock } = fixture.app;
       const nowMs = clock.now();
       clock.set(nowMs - weeks * 7 * dayMs);
-      const { id, no } = await fixture.app.codes.create(fixture.actor, { target, name: 'Poster' });
+      const { id, no } = await app.codes.create(actor, { target, name: 'Poster' });
       clock.set(nowMs);
       return { id, no };
     },
-    async watch(draft) {
-      const rules = { target: false, ...draft };
+    async watch(draft: Partial<WatchDraft>): Promise<string> {
       const subject = draft.subject ?? { kind: 'workspace' };
-      const { watches } = fixture.app.watches;
-      return (await watches.create(fixture.actor, { ...rules, subject })).id;
+      const rules = { target: false, ...draft, subject };
+      return (await app.watches.watches.create(actor, rules)).id;
     },
-    async pass(ms) {
-      const { store, clock } = fixture.app;
+    /** Time passes while the service is running; then everything due is looked at. */
+    async pass(ms: number): Promise<void> {
       clock.move(ms);
-      await store.environment.transaction(() => {
-        const { running } = store.watches;
-        const record = running.get('service');
-        if (record !== undefined) running.put('service', { ...record, lastMs: clock.now() });
+      const { environment, watches } = app.store;
+      await environment.transaction(() => {
+        const record = watches.running.get('service');
+        if (record !== undefined) {
+          watches.running.put('service', { ...record, lastMs: clock.now() });
+        }
       });
-      await fixture.evaluate();
+      await evaluate();
     },
-    async evaluate() {
-      const { scheduler } = fixture.app.watches;
-      for (let tick = 0; tick < 3; tick++) {
-        await scheduler.tick();
-        await scheduler.settled();
-      }
-    },
-    emitted: (kind) =>
-      fixture.app.outbox
-        .after(0, 10_000)
-        .filter((event) => event.kind === kind)
-        .map(({ body }) => dataOf(body)),
-    async restart(changed = {}) {
-      fixture.app = await fixture.app.restart(changed);
+    /** Data of the emitted events of a kind, oldest first. */
+    emitted: (kind: EventKind) => dataOf(app, kind),
+    async restart(changed: TestAppOptions = {}): Promise<void> {
+      app = await app.restart(changed);
     },
   };
-  return fixture;
 }
 
-function dataOf(body: string): Readonly<Record<string, unknown>> {
-  const event: { readonly data: Readonly<Record<string, unknown>> } = JSON.parse(body);
-  return event.data;
+/** Data of the events of a kind in the outbox, oldest first. */
+export function dataOf(
+  { outbox }: TestApp,
+  wanted: EventKind,
+): Array<Readonly<Record<string, unknown>>> {
+  const events = outbox.after(0, 10_000).filter(({ kind }) => kind === wanted);
+  return events.map(({ body }) => JSON.parse(body).data);
 }

@@ -56,10 +56,7 @@ class Queue {
   }
 }
 
-function open(limits: Partial<SchedulerLimits> = {}): {
-  scheduler: FairScheduler<Sendable>;
-  queue: Queue;
-} {
+function open(limits: Partial<SchedulerLimits> = {}) {
   const queue = new Queue();
   const all = { endpointMax: 16, inFlightMax: 100, bytesMax: 1e9, ...limits };
   return { scheduler: new FairScheduler(all, queue), queue };

@@ -21,11 +21,6 @@ interface Wildness {
 /** Signed by `authority.pem`, but for `certificate`, which is signed by itself. */
 type CertificateName = 'trusted' | 'expired' | 'other-host' | 'certificate';
 
-interface WildReceiver {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 const headEnd = Buffer.from('\r\n\r\n');
 const tlsFolder = new URL('../fixtures/receiver-tls/', import.meta.url);
 /** What a service must trust to trust `trusted`: a path, as NODE_EXTRA_CA_CERTS takes it. */
@@ -40,10 +35,7 @@ export function pour(socket: Socket, chunk: string): void {
   else socket.once('drain', () => pour(socket, chunk));
 }
 
-export async function openWild(
-  wildness: Wildness,
-  certificate?: CertificateName,
-): Promise<WildReceiver> {
+export async function openWild(wildness: Wildness, certificate?: CertificateName) {
   const sockets = new Set<Socket>();
   let requests = 0;
   const take = (socket: Socket): void => {
@@ -77,7 +69,7 @@ export async function openWild(
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
     url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}/wild`,
-    async close() {
+    async close(): Promise<void> {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },

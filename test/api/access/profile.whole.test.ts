@@ -17,16 +17,10 @@ const trusting = { QZ_TRUSTED_PROXIES: '127.0.0.1' };
 let addresses = 0;
 const stranger = (): string => `203.0.113.${(addresses += 1)}`;
 
-interface Person {
-  readonly email: string;
-  readonly id: string;
-  readonly browser: Browser;
-  readonly change: (body: unknown) => Promise<Answer>;
-  readonly profile: () => Promise<Json>;
-}
+type Person = Awaited<ReturnType<typeof personOf>>;
 
 /** A member of a workspace, signed in. */
-async function personOf(app: TestApp, email: string, workspaceNo = 1): Promise<Person> {
+async function personOf(app: TestApp, email: string, workspaceNo = 1) {
   const user = { email, name: email.split('@')[0] ?? '', password };
   const { id } = await app.workspaces.users.create(workspaceNo, 'viewer', user);
   const browser = await Browser.signedIn(app, user, stranger());
@@ -34,11 +28,11 @@ async function personOf(app: TestApp, email: string, workspaceNo = 1): Promise<P
     email,
     id,
     browser,
-    change: async (body) => {
+    change: async (body: unknown): Promise<Answer> => {
       const headers = { 'x-forwarded-for': stranger() };
       return await browser.patch('/v1/profile', body, { headers });
     },
-    profile: async () => (await browser.get('/v1/profile')).json,
+    profile: async (): Promise<Json> => (await browser.get('/v1/profile')).json,
   };
 }
 

@@ -3,7 +3,6 @@
  * address from its owner or keeps another from joining, and no answer tells what there is elsewhere.
  */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { WorkspaceRecord } from '../../../src/model/workspace.ts';
 import { isProven } from '../../../src/workspaces/users.ts';
 import { Browser } from '../../support/browser.ts';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
@@ -22,13 +21,10 @@ beforeEach(() => {
   email = `ceo${(tests += 1)}@corp.example`;
 });
 
-interface Place extends WorkspaceRecord {
-  /** Of its admin. */
-  readonly key: string;
-}
+type Place = Awaited<ReturnType<typeof place>>;
 
-/** A workspace of its own admin, who invites whom he likes. */
-async function place(name: string): Promise<Place> {
+/** A workspace of its own admin, who invites whom they like, and the admin's key. */
+async function place(name: string) {
   const { users, workspaces, keys } = service.workspaces;
   const address = `${name}@admin${tests}.example`;
   const admin = await users.create(1, 'viewer', { email: address, name });

@@ -1,9 +1,8 @@
 /** The API over scans that a real engine has counted: one shard, one clock that stands still, a client of the owner. */
 import { afterAll } from 'vitest';
 import { EngineHarness } from '../../scans/engine-harness.ts';
-import { type Answer, type CallOptions, type Client, word } from '../../support/client.ts';
+import { type CallOptions, word } from '../../support/client.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
-import type { TestApp } from '../../support/test-app.ts';
 import { useTestApi } from '../../support/test-client.ts';
 
 const iPhone =
@@ -27,26 +26,8 @@ export interface ScanOptions {
   readonly workspaceNo?: number;
 }
 
-export interface CountedApi {
-  readonly engine: EngineHarness;
-  readonly service: TestApp;
-  readonly client: Client;
-  /** Of a path below /v1. */
-  readonly get: (path: string, options?: CallOptions) => Promise<Answer>;
-  readonly code: (fields?: object) => Promise<CountedCode>;
-  /** Scans of as many visitors, by an iPhone; `engine.settle` counts them. */
-  readonly scan: (
-    code: CountedCode,
-    at: string | number,
-    scans: number,
-    more?: ScanOptions,
-  ) => void;
-  /** Counts what was scanned; the second checkpoint lets go what is too old. */
-  readonly checkpoint: (times: number) => void;
-}
-
 /** For one test file: it closes after the last test. */
-export async function useCountedApi(nowMs: number, rawRetentionDays = 90): Promise<CountedApi> {
+export async function useCountedApi(nowMs: number, rawRetentionDays = 90) {
   const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
@@ -65,12 +46,19 @@ export async function useCountedApi(nowMs: number, rawRetentionDays = 90): Promi
     engine,
     service,
     client,
-    get: (path, options) => client.get(`/v1${path}`, options),
-    code: async (fields) => {
+    /** Of a path below /v1. */
+    get: (path: string, options?: CallOptions) => client.get(`/v1${path}`, options),
+    code: async (fields?: object): Promise<CountedCode> => {
       const id = word((await makeCode(fields)).id);
       return { id, no: codeNo(id) };
     },
-    scan: ({ no }, at, scans, more = {}) => {
+    /** Scans of as many visitors, by an iPhone; `engine.settle` counts them. */
+    scan: (
+      { no }: CountedCode,
+      at: string | number,
+      scans: number,
+      more: ScanOptions = {},
+    ): void => {
       const { agent = iPhone, referer = '', stepMs = 0, workspaceNo = 1 } = more;
       const { routes = Array.from({ length: scans }, () => 0) } = more;
       const startMs = typeof at === 'string' ? Date.parse(at) : at;
@@ -88,7 +76,8 @@ export async function useCountedApi(nowMs: number, rawRetentionDays = 90): Promi
         engine.scan(0, startMs + index * stepMs, [input]);
       }
     },
-    checkpoint: (times) => {
+    /** Counts what was scanned; the second checkpoint lets go what is too old. */
+    checkpoint: (times: number): void => {
       for (let step = 0; step < times; step++) {
         engine.settle();
         engine.checkpoint(0);

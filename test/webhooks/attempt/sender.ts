@@ -64,16 +64,8 @@ export function taskFor(url: string, more: Partial<AttemptTask> = {}): AttemptTa
 /** The addresses of a name, of both families; `silent` lets the question time out. */
 type Answer = readonly string[] | 'silent';
 
-export interface NameServer {
-  /** `address:port`, as c-ares takes it. */
-  readonly address: string;
-  /** Names asked for, once per record type. */
-  readonly questions: readonly string[];
-  close(): Promise<void>;
-}
-
 /** A real DNS server on loopback that answers as scripted: honestly, in turns, or never. */
-export async function openNameServer(answer: (name: string) => Answer): Promise<NameServer> {
+export async function openNameServer(answer: (name: string) => Answer) {
   const { Packet } = dns2;
   const questions: string[] = [];
   const server = dns2.createServer({
@@ -96,5 +88,11 @@ export async function openNameServer(answer: (name: string) => Answer): Promise<
   });
   const { udp } = await server.listen({ udp: { port: 0, address: '127.0.0.1' } });
   const port = typeof udp === 'object' ? udp.port : 0;
-  return { address: `127.0.0.1:${port}`, questions, close: () => server.close() };
+  return {
+    /** As c-ares takes it. */
+    address: `127.0.0.1:${port}`,
+    /** Names asked for, once per record type. */
+    questions,
+    close: () => server.close(),
+  };
 }
