@@ -81,14 +81,6 @@ describe('what comes in', () => {
     expect(events.items.map(({ event }) => event)).toEqual(['qr.created', 'qr.created']);
   });
 
-  it('a fault is the same as that of a single create', async () => {
-    const bad = { target: 'http://user@example.com/', slug: 'a b', expiresAt: 'soon' };
-    const alone = await client.post('/v1/qr-codes', bad);
-    const { results } = resultOf(await send(JSON.stringify([bad]), json));
-    expect(results[0]?.error?.errors).toEqual(alone.json.errors);
-    expect(alone.status).toBe(results[0]?.status);
-  });
-
   it('NDJSON: a line that is no JSON is a row that fails', async () => {
     const text = `{"target":"${target}"}\n\nnonsense\n{"target":"${target}","a":1,"a":2}\r\n{"target":"${target}"}`;
     const { results } = resultOf(await send(text, ndjson));

@@ -244,29 +244,20 @@ test('fixed words of a path win over ids', async () => {
   expect(list.json.detail).toBe('There is no webhook endpoint with this id');
 });
 
-describe('bad input', () => {
-  test.each(['from=2026-02-30', 'to=yesterday', 'from=2026-03-02&to=2026-03-01'])(
-    'dead letters ?%s',
-    async (query) => {
-      const { status, faults } = await client.get(`/v1/webhooks/dead-letters?${query}`);
-      expect([status, faults[0]?.path]).toEqual([422, query.split('=')[0]]);
-    },
-  );
+test('a range that ends before it begins is refused by its begin', async () => {
+  const body = { from: '2026-01-02', to: '2026-01-01T23:59:59.999Z' };
+  for (const { status, faults } of [
+    await client.get('/v1/webhooks/dead-letters?from=2026-03-02&to=2026-03-01'),
+    await post('/webhooks/dead-letters/replay', body),
+  ]) {
+    expect([status, faults[0]?.path]).toEqual([422, 'from']);
+  }
+});
 
-  test.each([
-    [{ from: 'x', to: '2026-01-01' }, 'from invalid'],
-    [{ from: '2026-01-02', to: '2026-01-01T23:59:59.999Z' }, 'from after_to'],
-    [{ from: '2026-01-01', to: '2026-01-02', endpointId: 'x' }, 'endpointId invalid'],
-  ])('replay of %j', async (body, expected) => {
-    const { status, faults } = await post('/webhooks/dead-letters/replay', body);
-    expect([status, ...faults.map(({ path, code }) => `${path} ${code}`)]).toEqual([422, expected]);
-  });
-
-  test('replay for an unknown endpoint is 404, a filter by one is an empty list', async () => {
-    const endpointId = 'whk_00000000000000000000';
-    const body = { from: '2026-01-01', to: '2026-01-02', endpointId };
-    expect((await post('/webhooks/dead-letters/replay', body)).status).toBe(404);
-    const none = { data: [], total: 0 };
-    expect(await get(`/webhooks/dead-letters?endpointId=${endpointId}`)).toMatchObject(none);
-  });
+test('a replay for an unknown endpoint is 404, a filter by one is an empty list', async () => {
+  const endpointId = 'whk_00000000000000000000';
+  const body = { from: '2026-01-01', to: '2026-01-02', endpointId };
+  expect((await post('/webhooks/dead-letters/replay', body)).status).toBe(404);
+  const none = { data: [], total: 0 };
+  expect(await get(`/webhooks/dead-letters?endpointId=${endpointId}`)).toMatchObject(none);
 });

@@ -2,7 +2,7 @@
  * What a code's record keeps of where it leads, as codes are created and changed; and the numbers of labels, which
  * scans carry for ever: over any edits, and when all 58 are taken.
  */
-import { expect, test, describe } from 'vitest';
+import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { GivenRoutes, RouteFields } from '../../src/codes/routing/route-fields.ts';
 import { Failure } from '../../src/model/failure.ts';
@@ -119,7 +119,11 @@ test('a label is given back by what the scans say; when none can be, nothing of 
   } satisfies Partial<Failure>);
   expect(codes.find(1, code.id)?.name).toBe(undefined);
   expect(fixture.outbox.after(0, 100)).toHaveLength(events);
-  clock.move(60_000);
+  clock.move(59_999);
+  await expect(codes.change(actor, code.id, change)).rejects.toMatchObject({
+    code: 'labels_exhausted',
+  });
+  clock.move(1);
   const changed = await codes.change(actor, code.id, change);
   expect(changed.routing?.labels[8]).toEqual({ name: 'new' });
 });
@@ -249,44 +253,17 @@ test('a code that leads to a split counts under its variants: the rule has no nu
   expect(stored?.labels).toEqual([{ name: 'a' }, { name: 'b' }]);
 });
 
-describe('when all 58 are taken', () => {
-  /** Two sets of 28 and one of 2. */
-  function fullCode(): EditedCode {
-    const code = new EditedCode();
-    for (const first of [0, 28, 56]) code.edit(names.slice(first, Math.min(first + 28, labelsMax)));
-    expect(code.routing?.labels).toHaveLength(labelsMax);
-    return code;
-  }
-  const codeOf = (edit: () => void): string => {
-    try {
-      edit();
-    } catch (error) {
-      return error instanceof Failure ? error.code : String(error);
-    }
-    return 'none';
-  };
-
-  test('one without scans is given back, after a minute', () => {
-    const code = fullCode();
-    for (const label of names.slice(56, 58)) code.scan(label);
-    code.nowMs += minute - 1;
-    expect(codeOf(() => code.edit(['new']))).toBe('labels_exhausted');
-    code.nowMs += 1;
-    code.edit(['new']);
-    expect(code.numberOf('new')).toBe(1);
-    expect(code.routing?.labels).toHaveLength(labelsMax);
-    code.edit(['l0', 'l57']);
-    expect([code.numberOf('l0'), code.numberOf('l57')]).toEqual([2, 58]);
-  });
-
-  test('none with scans is, nor any where scans cannot be read', () => {
-    const code = fullCode();
-    code.nowMs += minute;
-    expect(codeOf(() => code.edit(['new'], 'knows none'))).toBe('labels_exhausted');
-    for (let number = 1; number <= labelsMax; number++) code.scans.set(number, new Set(['x']));
-    code.scans.delete(7);
-    expect(codeOf(() => code.edit(['new', 'newer']))).toBe('labels_exhausted');
-    code.edit(['new']);
-    expect(code.numberOf('new')).toBe(7);
-  });
+test('when all 58 are taken none with scans is given back, nor any where scans cannot be read', () => {
+  const code = new EditedCode();
+  // Two sets of 28 and one of 2.
+  for (const first of [0, 28, 56]) code.edit(names.slice(first, Math.min(first + 28, labelsMax)));
+  expect(code.routing?.labels).toHaveLength(labelsMax);
+  const exhausted = expect.objectContaining({ code: 'labels_exhausted' });
+  code.nowMs += minute;
+  expect(() => code.edit(['new'], 'knows none')).toThrow(exhausted);
+  for (let number = 1; number <= labelsMax; number++) code.scans.set(number, new Set(['x']));
+  code.scans.delete(7);
+  expect(() => code.edit(['new', 'newer'])).toThrow(exhausted);
+  code.edit(['new']);
+  expect(code.numberOf('new')).toBe(7);
 });

@@ -108,12 +108,6 @@ describe('Quota', () => {
     await next.close();
   });
 
-  test('the counts are written by themselves', async () => {
-    const { temporary, quota } = openQuota();
-    quota.take(1, { perMinute: 10, perDay: 25 });
-    await expect.poll(() => temporary.store.quota.get(1)?.days[0]?.[1]).toBe(1);
-  });
-
   test('no step of the clock lets more than the limit into one window', () => {
     const steps = fc.array(
       fc.constantFrom(0, 1_000, 61_000, -61_000, 3_600_000, -3_600_000, 365 * day, -365 * day),
