@@ -71,6 +71,17 @@ describe('a day of another zone', () => {
     ]);
   });
 
+  test('has 25 hours when the clocks go back, each with its offset', async () => {
+    const { items } = await get(
+      `/qr-codes/${menu.id}/analytics/timeseries?interval=hour&${newYork}`,
+    );
+    expect(items).toHaveLength(25);
+    expect(items.slice(1, 3)).toEqual([
+      { start: '2026-11-01T01:00:00-04:00', scans: 3 },
+      { start: '2026-11-01T01:00:00-05:00', scans: 4 },
+    ]);
+  });
+
   test('weekdays and hours of the week are all there, in the order of the week', async () => {
     await client.patch(`/v1/workspaces/${workspaceId}`, { weekStart: 'sun' });
     const days = await get(`/analytics/breakdown?by=weekday&${newYork}`);

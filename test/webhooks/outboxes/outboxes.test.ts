@@ -222,6 +222,26 @@ it('has each scan in one list over codes for an endpoint that is behind, in page
   }
 });
 
+it('makes the same lists of a block, whatever maxBatch is for later ones', () => {
+  const { reader, window } = openOutbox();
+  window({ 1: 90 });
+  const before = expectSame(reader, endpointOf({ maxBatch: 40 }), [1]);
+  const upTo = reader.newest;
+  window({ 1: 90 });
+  const batches = [
+    { upTo, maxBatch: 40 },
+    { upTo, maxBatch: 7 },
+  ];
+  const after = [...expectSame(reader, endpointOf({ maxBatch: 30, batches }), [1])];
+  expect(after.slice(0, before.length).map(fixed)).toEqual([...before].map(fixed));
+  expect(after.slice(before.length).map(({ eventIds }) => eventIds.length)).toEqual([30, 30, 30]);
+  // At its place, whatever an endpoint has now.
+  for (const delivery of before) {
+    const found = reader.at(endpointOf({ maxBatch: 1 }), delivery.outboxRef!.ref);
+    expect(fixed(found!)).toEqual(fixed(delivery));
+  }
+});
+
 it('goes on over more blocks than one reading has, and finds the newest of an earlier time', () => {
   const { reader, window } = openOutbox();
   window({ 1: 3 });
