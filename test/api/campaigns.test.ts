@@ -11,8 +11,7 @@ const target = 'https://example.com/menu';
 
 const dayText = (fromToday: number): string =>
   new Date(clock.now() + fromToday * dayMs).toISOString().slice(0, 10);
-const post = async (path: string, body: unknown): Promise<Answer> =>
-  await client.post(`/v1${path}`, body);
+const post = (path: string, body: unknown) => client.post(`/v1${path}`, body);
 const get = async (path: string): Promise<Json> => (await client.get(`/v1${path}`)).json;
 const makeCode = async (fields?: object): Promise<string> => word((await made(fields)).id);
 const faultsOf = ({ status, json, faults }: Answer): unknown => {

@@ -9,8 +9,7 @@ import { makeStranger, useTestApi } from '../support/test-client.ts';
 const target = 'https://example.com/menu';
 const { service, client, makeCode } = await useTestApi({ images: 'drawn' });
 
-const make = async (design?: object, more: object = {}): Promise<Json> =>
-  await makeCode({ design, ...more });
+const make = (design?: object, more: object = {}) => makeCode({ design, ...more });
 const pathOf = ({ id }: Json): string => `/v1/qr-codes/${word(id)}`;
 /** Of what stands on its print. */
 const printed = ({ shortUrl }: Json): string => word(shortUrl).toUpperCase();

@@ -12,8 +12,7 @@ beforeEach(() => change({ brand: null, pages: null }));
 
 const change = async (body: object): Promise<Answer> => await client.patch(path, body);
 const shown = async () => (await client.get(path)).json;
-const preview = async (body: object): Promise<Answer> =>
-  await client.post(`${path}/page-preview`, body);
+const preview = (body: object) => client.post(`${path}/page-preview`, body);
 
 const brand = { name: 'Bakery', colour: '#0f6b5c', supportUrl: 'mailto:hello@bakery.example' };
 const text = { title: 'Over', text: 'Come by all the same.' };
@@ -136,24 +135,22 @@ describe('a change', () => {
   });
 });
 
-describe('a preview', () => {
-  test('is the page after a change that is not made', async () => {
-    await change({ brand: { name: 'Bakery' } });
-    const before = await shown();
-    const { status, json } = await preview({
-      reason: 'expired',
-      language: 'de-AT',
-      brand: { supportUrl: 'tel:+49 30 1234', logo: roundLogoUrl },
-      pages: { expired: { de: { title: 'Vorbei <b>', text: 'Bis bald' } } },
-    });
-    expect([status, json.language]).toEqual([200, 'de']);
-    expect(json.html).toMatch(/<html lang="de">.*src="data:image\/webp.*alt="Bakery"/);
-    expect(json.html).toMatch(/Vorbei &lt;b&gt;.*Bis bald.*href="tel:\+49301234"/);
-    expect(await shown()).toEqual(before);
+test('a preview is the page after a change that is not made', async () => {
+  await change({ brand: { name: 'Bakery' } });
+  const before = await shown();
+  const { status, json } = await preview({
+    reason: 'expired',
+    language: 'de-AT',
+    brand: { supportUrl: 'tel:+49 30 1234', logo: roundLogoUrl },
+    pages: { expired: { de: { title: 'Vorbei <b>', text: 'Bis bald' } } },
   });
+  expect([status, json.language]).toEqual([200, 'de']);
+  expect(json.html).toMatch(/<html lang="de">.*src="data:image\/webp.*alt="Bakery"/);
+  expect(json.html).toMatch(/Vorbei &lt;b&gt;.*Bis bald.*href="tel:\+49301234"/);
+  expect(await shown()).toEqual(before);
+});
 
-  test('has the brand of the installation where the workspace has none', async () => {
-    const { json } = await preview({ reason: 'used_up', language: 'es' });
-    expect(json.html).toMatch(/Our host.*Este código está agotado/);
-  });
+test('a preview has the brand of the installation where the workspace has none', async () => {
+  const { json } = await preview({ reason: 'used_up', language: 'es' });
+  expect(json.html).toMatch(/Our host.*Este código está agotado/);
 });

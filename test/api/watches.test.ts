@@ -15,8 +15,7 @@ async function made(body: unknown): Promise<string> {
   return word(json.id);
 }
 
-const faultsOf = ({ faults }: Answer): string[] =>
-  faults.map(({ path, code: fault }) => `${path} ${fault}`);
+const faultsOf = ({ faults }: Answer) => faults.map(({ path, code: fault }) => `${path} ${fault}`);
 const ids = ({ items }: Answer): string[] => items.map(({ id }) => word(id));
 
 describe('a watch', () => {

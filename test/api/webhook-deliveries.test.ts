@@ -57,8 +57,7 @@ async function listed(path: string, count: number): Promise<readonly Json[]> {
   return (await eventually(path, ({ items }) => items.length === count)).items;
 }
 
-const deliveriesOf = (made: Json, query = ''): string =>
-  `/webhooks/${word(made.id)}/deliveries${query}`;
+const deliveriesOf = (made: Json, query = '') => `/webhooks/${word(made.id)}/deliveries${query}`;
 const idOf = ({ body }: ReceivedRequest): unknown => {
   const envelope: Json = JSON.parse(String(body));
   return envelope.id;

@@ -23,56 +23,54 @@ const create = async (more: object = {}): Promise<Answer> =>
   await client.post('/v1/webhooks', { url: receiver.url(), events: ['member.joined'], ...more });
 const pathOf = ({ json }: Answer, more = ''): string => `/v1/webhooks/${word(json.id)}${more}`;
 
-describe('an endpoint', () => {
-  test('is made with a secret that is shown once, and read without it', async () => {
-    const made = await create({ description: 'Till' });
-    expect(made.status).toBe(201);
-    expect(made.headers.location).toBe(pathOf(made));
-    const secret = word(made.json.secret);
-    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    expect(made.json).toMatchObject({
-      url: receiver.url(),
-      events: ['member.joined'],
-      description: 'Till',
-      maxBatch: 100,
-      status: 'enabled',
-      disabledReason: null,
-      olderSecretsEndAt: null,
-    });
-    const one = await client.get(pathOf(made));
-    expect(one.json).toMatchObject({
-      id: made.json.id,
-      health: { state: 'unused', consecutiveFailures: 0, lastSuccessAt: null, waiting: 0 },
-    });
-    const list = await client.get('/v1/webhooks?limit=1');
-    expect(list.json).toMatchObject({ page: 1, limit: 1 });
-    expect(list.items).toEqual([one.json]);
-    for (const text of [one.text, list.text, service.logLines.join('\n')]) {
-      expect(text).not.toContain(secret);
-      expect(text).not.toContain('sealed.');
-    }
-    const stored = readFileSync(join(service.config.dataDir, 'management.mdb'));
-    expect(stored.includes(secret.slice('whsec_'.length))).toBe(false);
+test('an endpoint is made with a secret that is shown once, and read without it', async () => {
+  const made = await create({ description: 'Till' });
+  expect(made.status).toBe(201);
+  expect(made.headers.location).toBe(pathOf(made));
+  const secret = word(made.json.secret);
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(made.json).toMatchObject({
+    url: receiver.url(),
+    events: ['member.joined'],
+    description: 'Till',
+    maxBatch: 100,
+    status: 'enabled',
+    disabledReason: null,
+    olderSecretsEndAt: null,
   });
+  const one = await client.get(pathOf(made));
+  expect(one.json).toMatchObject({
+    id: made.json.id,
+    health: { state: 'unused', consecutiveFailures: 0, lastSuccessAt: null, waiting: 0 },
+  });
+  const list = await client.get('/v1/webhooks?limit=1');
+  expect(list.json).toMatchObject({ page: 1, limit: 1 });
+  expect(list.items).toEqual([one.json]);
+  for (const text of [one.text, list.text, service.logLines.join('\n')]) {
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain('sealed.');
+  }
+  const stored = readFileSync(join(service.config.dataDir, 'management.mdb'));
+  expect(stored.includes(secret.slice('whsec_'.length))).toBe(false);
+});
 
-  test('changes by merge patch, stops, starts again, and is gone when deleted', async () => {
-    const made = await create({ description: 'x' });
-    const patch = async (body: object): Promise<Json> =>
-      (await client.patch(pathOf(made), body)).json;
-    const changed = await patch({ events: ['*'], maxBatch: 1, description: null });
-    expect(changed).toMatchObject({ events: ['*'], maxBatch: 1, description: null });
-    expect(changed.url).toBe(made.json.url);
-    const off = await patch({ status: 'disabled' });
-    expect(off).toMatchObject({ status: 'disabled', disabledReason: 'by_hand' });
-    expect(off.disabledAt).toMatch(/Z$/);
-    expect((await client.get(pathOf(made))).json.health).toMatchObject({ state: 'disabled' });
-    const on = { status: 'enabled', disabledAt: null };
-    expect(await patch({ status: 'enabled' })).toMatchObject(on);
-    expect(await patch({})).toMatchObject({ events: ['*'], status: 'enabled' });
-    const deleted = await client.delete(pathOf(made));
-    expect(deleted.json).toEqual({ deleted: true, id: made.json.id });
-    expect((await client.patch(pathOf(made), {})).status).toBe(404);
-  });
+test('an endpoint changes by merge patch, stops, starts again, and is gone when deleted', async () => {
+  const made = await create({ description: 'x' });
+  const patch = async (body: object): Promise<Json> =>
+    (await client.patch(pathOf(made), body)).json;
+  const changed = await patch({ events: ['*'], maxBatch: 1, description: null });
+  expect(changed).toMatchObject({ events: ['*'], maxBatch: 1, description: null });
+  expect(changed.url).toBe(made.json.url);
+  const off = await patch({ status: 'disabled' });
+  expect(off).toMatchObject({ status: 'disabled', disabledReason: 'by_hand' });
+  expect(off.disabledAt).toMatch(/Z$/);
+  expect((await client.get(pathOf(made))).json.health).toMatchObject({ state: 'disabled' });
+  const on = { status: 'enabled', disabledAt: null };
+  expect(await patch({ status: 'enabled' })).toMatchObject(on);
+  expect(await patch({})).toMatchObject({ events: ['*'], status: 'enabled' });
+  const deleted = await client.delete(pathOf(made));
+  expect(deleted.json).toEqual({ deleted: true, id: made.json.id });
+  expect((await client.patch(pathOf(made), {})).status).toBe(404);
 });
 
 describe('bad input', () => {
@@ -135,8 +133,7 @@ const newest = (): ReceivedRequest => {
 
 test('three secrets are valid at a time, and none but the new one after an overlap of 0', async () => {
   const made = await create();
-  const rotate = async (body?: object): Promise<Answer> =>
-    await client.post(pathOf(made, '/rotate-secret'), body);
+  const rotate = (body?: object) => client.post(pathOf(made, '/rotate-secret'), body);
   const second = await rotate();
   const third = await rotate({});
   const refused = await rotate();

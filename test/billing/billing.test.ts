@@ -71,41 +71,39 @@ describe('a checkout', () => {
   });
 });
 
-describe('a change', () => {
-  it('holds at once and is emitted with before and after; no change is not emitted', async () => {
-    const { fixture, workspaceNo, billing, clock } = await openSubscribed();
-    await billing.change(workspaceNo, { plan: 'business' });
-    await billing.change(workspaceNo, { plan: 'business', interval: 'month' });
-    expect(fixture.plan()).toBe('business');
-    const before = billing.status(workspaceNo).subscription;
-    clock.move(5 * dayMs);
-    await billing.change(workspaceNo, { interval: 'year' });
-    const after = billing.status(workspaceNo).subscription;
-    expect(before?.periodEndMs).toBe(addMonths(before?.anchorMs ?? 0, 1));
-    expect(after?.periodStartMs).toBe(clock.now());
-    expect(after?.price.amount).toBe(990);
-    expect(fixture.emitted().slice(1)).toMatchObject([
-      { data: { before: { plan: 'pro' }, after: { plan: 'business' } } },
-      {
-        event: 'subscription.updated',
-        data: { before: { interval: 'month' }, after: { plan: 'business', interval: 'year' } },
-      },
-    ]);
-    expect(fixture.emitted()).toHaveLength(3);
-  });
+it('a change holds at once and is emitted with before and after; no change is not emitted', async () => {
+  const { fixture, workspaceNo, billing, clock } = await openSubscribed();
+  await billing.change(workspaceNo, { plan: 'business' });
+  await billing.change(workspaceNo, { plan: 'business', interval: 'month' });
+  expect(fixture.plan()).toBe('business');
+  const before = billing.status(workspaceNo).subscription;
+  clock.move(5 * dayMs);
+  await billing.change(workspaceNo, { interval: 'year' });
+  const after = billing.status(workspaceNo).subscription;
+  expect(before?.periodEndMs).toBe(addMonths(before?.anchorMs ?? 0, 1));
+  expect(after?.periodStartMs).toBe(clock.now());
+  expect(after?.price.amount).toBe(990);
+  expect(fixture.emitted().slice(1)).toMatchObject([
+    { data: { before: { plan: 'pro' }, after: { plan: 'business' } } },
+    {
+      event: 'subscription.updated',
+      data: { before: { interval: 'month' }, after: { plan: 'business', interval: 'year' } },
+    },
+  ]);
+  expect(fixture.emitted()).toHaveLength(3);
+});
 
-  it('is refused without a subscription, when canceled, and for what is not sold', async () => {
-    const fixture = await openBillingFixture();
-    const { workspaceNo } = fixture.actor;
-    const change = () => fixture.billing.change(workspaceNo, { plan: 'business' });
-    await expect(change()).rejects.toMatchObject({ code: 'conflict' });
-    await fixture.subscribe('pro');
-    const unsold = fixture.billing.change(workspaceNo, { plan: 'enterprise' });
-    await expect(unsold).rejects.toMatchObject({ code: 'validation_failed' });
-    await fixture.billing.cancel(workspaceNo, undefined);
-    await expect(change()).rejects.toThrow(/resume it first/);
-    expect(fixture.plan()).toBe('pro');
-  });
+it('a change is refused without a subscription, when canceled, and for what is not sold', async () => {
+  const fixture = await openBillingFixture();
+  const { workspaceNo } = fixture.actor;
+  const change = () => fixture.billing.change(workspaceNo, { plan: 'business' });
+  await expect(change()).rejects.toMatchObject({ code: 'conflict' });
+  await fixture.subscribe('pro');
+  const unsold = fixture.billing.change(workspaceNo, { plan: 'enterprise' });
+  await expect(unsold).rejects.toMatchObject({ code: 'validation_failed' });
+  await fixture.billing.cancel(workspaceNo, undefined);
+  await expect(change()).rejects.toThrow(/resume it first/);
+  expect(fixture.plan()).toBe('pro');
 });
 
 describe('a cancellation', () => {
@@ -235,34 +233,32 @@ it('the transition table decides every cell, and refuses no fact', () => {
   }
 });
 
-describe('periodAt', () => {
-  it.each([
-    ['2026-01-31T10:00:00Z', 1, '2026-02-28T10:00:00Z'],
-    ['2026-01-31T10:00:00Z', 2, '2026-03-31T10:00:00Z'],
-    ['2024-02-29T00:00:00Z', 12, '2025-02-28T00:00:00Z'],
-    ['2024-02-29T00:00:00Z', 48, '2028-02-29T00:00:00Z'],
-    ['2026-12-31T23:59:59Z', 1, '2027-01-31T23:59:59Z'],
-  ])('addMonths(%s, %i) is %s', (from, months, to) => {
-    expect(addMonths(Date.parse(from), months)).toBe(Date.parse(to));
-  });
+it.each([
+  ['2026-01-31T10:00:00Z', 1, '2026-02-28T10:00:00Z'],
+  ['2026-01-31T10:00:00Z', 2, '2026-03-31T10:00:00Z'],
+  ['2024-02-29T00:00:00Z', 12, '2025-02-28T00:00:00Z'],
+  ['2024-02-29T00:00:00Z', 48, '2028-02-29T00:00:00Z'],
+  ['2026-12-31T23:59:59Z', 1, '2027-01-31T23:59:59Z'],
+])('addMonths(%s, %i) is %s', (from, months, to) => {
+  expect(addMonths(Date.parse(from), months)).toBe(Date.parse(to));
+});
 
-  it('holds the time, without gap or overlap, for any anchor', () => {
-    const anchors = fc.integer({ min: 0, max: Date.UTC(2080, 0, 1) });
-    const spans = fc.integer({ min: 0, max: 40 * 366 * dayMs });
-    const everyKind = fc.constantFrom(...billingIntervals);
-    fc.assert(
-      fc.property(anchors, spans, everyKind, (anchorMs, spanMs, interval) => {
-        const timeMs = anchorMs + spanMs;
-        const { startMs, endMs } = periodAt(anchorMs, interval, timeMs);
-        expect(startMs <= timeMs && timeMs < endMs).toBe(true);
-        expect(periodAt(anchorMs, interval, endMs).startMs).toBe(endMs);
-        const days = (endMs - startMs) / dayMs;
-        expect(days).toBeGreaterThanOrEqual(interval === 'month' ? 28 : 365);
-        expect(days).toBeLessThanOrEqual(interval === 'month' ? 31 : 366);
-      }),
-      { numRuns: 300 },
-    );
-  });
+it('periodAt holds the time, without gap or overlap, for any anchor', () => {
+  const anchors = fc.integer({ min: 0, max: Date.UTC(2080, 0, 1) });
+  const spans = fc.integer({ min: 0, max: 40 * 366 * dayMs });
+  const everyKind = fc.constantFrom(...billingIntervals);
+  fc.assert(
+    fc.property(anchors, spans, everyKind, (anchorMs, spanMs, interval) => {
+      const timeMs = anchorMs + spanMs;
+      const { startMs, endMs } = periodAt(anchorMs, interval, timeMs);
+      expect(startMs <= timeMs && timeMs < endMs).toBe(true);
+      expect(periodAt(anchorMs, interval, endMs).startMs).toBe(endMs);
+      const days = (endMs - startMs) / dayMs;
+      expect(days).toBeGreaterThanOrEqual(interval === 'month' ? 28 : 365);
+      expect(days).toBeLessThanOrEqual(interval === 'month' ? 31 : 366);
+    }),
+    { numRuns: 300 },
+  );
 });
 
 const acts = [

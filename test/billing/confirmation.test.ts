@@ -190,11 +190,12 @@ describe('where the operator confirms', () => {
   });
 });
 
-describe('where nothing is sold', () => {
-  it.each([
-    ['by choice', none],
-    ['on a fresh installation', fresh],
-  ])('%s: limits have no prices, usage works, and every change says so', async (_, environment) => {
+it.each([
+  ['by choice', none],
+  ['on a fresh installation', fresh],
+])(
+  'where nothing is sold %s: limits have no prices, usage works, and every change says so',
+  async (_, environment) => {
     await open(environment);
     const plans = await call('GET', '/plans');
     expect(plans.json).toMatchObject({ provider: 'none', confirmedBy: null });
@@ -220,17 +221,17 @@ describe('where nothing is sold', () => {
     expect(await stateNow()).toEqual({ plan: 'business', status: 'none' });
     expect((await call('GET', '/usage')).headers['x-ratelimit-limit']).toBe('300');
     expect(emitted()).toEqual([]);
-  });
+  },
+);
 
-  it('a subscription from before is shown, renews, and stays as it is', async () => {
-    await open({});
-    expect((await confirmAsOwner(await checkout('pro'))).status).toBe(200);
-    const before = await stateNow();
-    await reopen(none);
-    expect(await stateNow()).toEqual(before);
-    expect(codeOf(await change({ plan: 'business' }))).toEqual([409, 'billing_disabled']);
-    app.clock.move(Date.parse(word(before.currentPeriodEnd)) - app.clock.now());
-    await app.billing.tick();
-    expect(await stateNow()).toMatchObject({ plan: 'pro', status: 'active' });
-  });
+it('where nothing is sold a subscription from before is shown, renews, and stays as it is', async () => {
+  await open({});
+  expect((await confirmAsOwner(await checkout('pro'))).status).toBe(200);
+  const before = await stateNow();
+  await reopen(none);
+  expect(await stateNow()).toEqual(before);
+  expect(codeOf(await change({ plan: 'business' }))).toEqual([409, 'billing_disabled']);
+  app.clock.move(Date.parse(word(before.currentPeriodEnd)) - app.clock.now());
+  await app.billing.tick();
+  expect(await stateNow()).toMatchObject({ plan: 'pro', status: 'active' });
 });

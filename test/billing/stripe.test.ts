@@ -42,8 +42,7 @@ const send = async (type: string, subscription: Subscription): Promise<SignedEve
   return event;
 };
 const record = () => fixture.billing.status(fixture.actor.workspaceNo).subscription;
-const kinds = (): string[] =>
-  fixture.emitted().map(({ event }) => event.replace('subscription.', ''));
+const kinds = () => fixture.emitted().map(({ event }) => event.replace('subscription.', ''));
 
 /** With another last digit. */
 const otherDigit = (hex: string): string => `${hex.slice(0, -1)}${hex.endsWith('0') ? '1' : '0'}`;

@@ -32,37 +32,35 @@ test('the borders are the first moments of days, and what is told is over for ev
   expect(campaignStateAt({ ...march, end }, 0)).toBe('ended');
 });
 
-describe('create', () => {
-  test('tells campaign.created with its data, in the order given', async () => {
-    const { fixture, campaigns, a, b } = await openParts(2);
-    const made = await campaigns.create(actor, { name: 'Spring', ...march, qrCodeIds: [b, a] });
-    const endless = await campaigns.create(actor, { name: 'E', startDay: 0, qrCodeIds: [] });
-    const days = { startDate: '2026-03-01', endDate: '2026-03-31' };
-    expect(fixture.emitted('campaign.created')).toEqual([
-      { id: made.id, name: 'Spring', ...days, qrCodeIds: [b, a] },
-      { id: endless.id, name: 'E', startDate: '1970-01-01', endDate: null, qrCodeIds: [] },
-    ]);
-    expect(campaigns.qrCodeIdsOf(made)).toEqual([b, a]);
-    expect(campaigns.find(stranger.workspaceNo, made.id)).toBeUndefined();
-  });
+test('a new campaign emits campaign.created with its data, in the order given', async () => {
+  const { fixture, campaigns, a, b } = await openParts(2);
+  const made = await campaigns.create(actor, { name: 'Spring', ...march, qrCodeIds: [b, a] });
+  const endless = await campaigns.create(actor, { name: 'E', startDay: 0, qrCodeIds: [] });
+  const days = { startDate: '2026-03-01', endDate: '2026-03-31' };
+  expect(fixture.emitted('campaign.created')).toEqual([
+    { id: made.id, name: 'Spring', ...days, qrCodeIds: [b, a] },
+    { id: endless.id, name: 'E', startDate: '1970-01-01', endDate: null, qrCodeIds: [] },
+  ]);
+  expect(campaigns.qrCodeIdsOf(made)).toEqual([b, a]);
+  expect(campaigns.find(stranger.workspaceNo, made.id)).toBeUndefined();
+});
 
-  test('says all that is wrong at once, and leaves nothing behind', async () => {
-    const { fixture, campaigns, codes, a: own, b: gone } = await openParts(2);
-    await codes.delete(actor, gone);
-    const strangersCode = await codes.create(stranger, { target });
-    const qrCodeIds = [own, strangersCode.id, gone, own, 'qr_00000000000000000000'];
-    const wrong = { name: 'x', startDay: march.endDay, endDay: march.startDay, qrCodeIds };
-    expect(await faultsOf(campaigns.create(actor, wrong))).toEqual([
-      'validation_failed',
-      'endDate before_start',
-      'qrCodeIds.1 unknown_code',
-      'qrCodeIds.2 unknown_code',
-      'qrCodeIds.3 repeated',
-      'qrCodeIds.4 unknown_code',
-    ]);
-    expect(campaigns.page(1, { page: 1, limit: 10 }).total).toBe(0);
-    expect(fixture.emitted('campaign.created')).toEqual([]);
-  });
+test('a new campaign with faults is refused with all of them, and leaves nothing behind', async () => {
+  const { fixture, campaigns, codes, a: own, b: gone } = await openParts(2);
+  await codes.delete(actor, gone);
+  const strangersCode = await codes.create(stranger, { target });
+  const qrCodeIds = [own, strangersCode.id, gone, own, 'qr_00000000000000000000'];
+  const wrong = { name: 'x', startDay: march.endDay, endDay: march.startDay, qrCodeIds };
+  expect(await faultsOf(campaigns.create(actor, wrong))).toEqual([
+    'validation_failed',
+    'endDate before_start',
+    'qrCodeIds.1 unknown_code',
+    'qrCodeIds.2 unknown_code',
+    'qrCodeIds.3 repeated',
+    'qrCodeIds.4 unknown_code',
+  ]);
+  expect(campaigns.page(1, { page: 1, limit: 10 }).total).toBe(0);
+  expect(fixture.emitted('campaign.created')).toEqual([]);
 });
 
 describe('membership', () => {
@@ -132,55 +130,49 @@ describe('membership', () => {
   });
 });
 
-describe('change', () => {
-  test('what is the same changes nothing; from the end on only the name can', async () => {
-    const { campaigns, codes, clock, a, b } = await openParts(2);
-    const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
-    clock.move(1_000);
-    expect(await campaigns.change(actor, made.id, { name: '1', qrCodeIds: [a] })).toEqual(made);
-    const moved = await campaigns.change(actor, made.id, { endDay: null });
-    expect(moved).toEqual({ ...made, endDay: undefined, updatedAtMs: clock.now() });
-    const backwards = { endDay: made.startDay - 1 };
-    expect(await faultsOf(campaigns.change(actor, made.id, backwards))).toEqual([
-      'validation_failed',
-      'endDate before_start',
-    ]);
-    await campaigns.change(actor, made.id, { endDay: march.endDay });
-    clock.set((march.endDay + 1) * dayMs);
-    for (const change of [{ endDay: march.endDay + 1 }, { endDay: null }, { qrCodeIds: [b] }]) {
-      expect(await faultsOf(campaigns.change(actor, made.id, change))).toEqual(['conflict']);
-    }
-    expect(await faultsOf(campaigns.change(actor, made.id, { startDay: 1 }))).toEqual(['conflict']);
-    await campaigns.end(made.no);
-    expect(await faultsOf(campaigns.change(actor, made.id, { endDay: null }))).toEqual([
-      'conflict',
-    ]);
-    expect(await campaigns.change(actor, made.id, { name: 'done' })).toMatchObject({
-      name: 'done',
-    });
-    const late = { target, campaignIds: [made.id] };
-    expect(await faultsOf(codes.create(actor, late))).toEqual(['conflict']);
-    expect(await faultsOf(codes.change(actor, b, { campaignIds: [made.id] }))).toEqual([
-      'conflict',
-    ]);
-    await codes.change(actor, a, { campaignIds: [made.id] });
-    await codes.change(actor, a, { campaignIds: null });
-    expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
+test('what is the same changes nothing; from the end on only the name can', async () => {
+  const { campaigns, codes, clock, a, b } = await openParts(2);
+  const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
+  clock.move(1_000);
+  expect(await campaigns.change(actor, made.id, { name: '1', qrCodeIds: [a] })).toEqual(made);
+  const moved = await campaigns.change(actor, made.id, { endDay: null });
+  expect(moved).toEqual({ ...made, endDay: undefined, updatedAtMs: clock.now() });
+  const backwards = { endDay: made.startDay - 1 };
+  expect(await faultsOf(campaigns.change(actor, made.id, backwards))).toEqual([
+    'validation_failed',
+    'endDate before_start',
+  ]);
+  await campaigns.change(actor, made.id, { endDay: march.endDay });
+  clock.set((march.endDay + 1) * dayMs);
+  for (const change of [{ endDay: march.endDay + 1 }, { endDay: null }, { qrCodeIds: [b] }]) {
+    expect(await faultsOf(campaigns.change(actor, made.id, change))).toEqual(['conflict']);
+  }
+  expect(await faultsOf(campaigns.change(actor, made.id, { startDay: 1 }))).toEqual(['conflict']);
+  await campaigns.end(made.no);
+  expect(await faultsOf(campaigns.change(actor, made.id, { endDay: null }))).toEqual(['conflict']);
+  expect(await campaigns.change(actor, made.id, { name: 'done' })).toMatchObject({
+    name: 'done',
   });
+  const late = { target, campaignIds: [made.id] };
+  expect(await faultsOf(codes.create(actor, late))).toEqual(['conflict']);
+  expect(await faultsOf(codes.change(actor, b, { campaignIds: [made.id] }))).toEqual(['conflict']);
+  await codes.change(actor, a, { campaignIds: [made.id] });
+  await codes.change(actor, a, { campaignIds: null });
+  expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
+});
 
-  test('deleting tells an end that is due, and none that is to come', async () => {
-    const { fixture, campaigns, clock, tick, a } = await openParts(1);
-    const past = { startDay: 0, endDay: 1, qrCodeIds: [a] };
-    const over = await campaigns.create(actor, { name: 'over', ...past });
-    const open = await campaigns.create(actor, { name: 'open', ...march, qrCodeIds: [a] });
-    await campaigns.delete(actor, over.id);
-    await campaigns.delete(actor, open.id);
-    expect(fixture.emitted('campaign.ended').map(({ id }) => id)).toEqual([over.id]);
-    clock.set((march.endDay + 2) * dayMs);
-    expect(await tick()).toBe(0);
-    expect(await faultsOf(campaigns.delete(actor, open.id))).toEqual(['not_found']);
-    expect(timersOf(fixture.app.store.campaigns.campaignDue)).toEqual([]);
-  });
+test('deleting emits an end that is due, and none that is to come', async () => {
+  const { fixture, campaigns, clock, tick, a } = await openParts(1);
+  const past = { startDay: 0, endDay: 1, qrCodeIds: [a] };
+  const over = await campaigns.create(actor, { name: 'over', ...past });
+  const open = await campaigns.create(actor, { name: 'open', ...march, qrCodeIds: [a] });
+  await campaigns.delete(actor, over.id);
+  await campaigns.delete(actor, open.id);
+  expect(fixture.emitted('campaign.ended').map(({ id }) => id)).toEqual([over.id]);
+  clock.set((march.endDay + 2) * dayMs);
+  expect(await tick()).toBe(0);
+  expect(await faultsOf(campaigns.delete(actor, open.id))).toEqual(['not_found']);
+  expect(timersOf(fixture.app.store.campaigns.campaignDue)).toEqual([]);
 });
 
 test('the list is newest first, by page, by cursor and by status', async () => {

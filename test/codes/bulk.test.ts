@@ -107,47 +107,45 @@ describe('a bulk request', () => {
   });
 });
 
-describe('the import of a file', () => {
-  it('knows how far it has come, also after a restart, and why its last rows failed', async () => {
-    const fixture = await openCodes();
-    const rowOf = (...codes: ImportDraft['codes']): ImportDraft => ({ codes, lost: [] });
-    const one = await fixture.codes.imports.batch(actor, 'file', 0, [
-      rowOf(draftOf(0)),
-      rowOf(),
-      rowOf({ target: 'nonsense' }, { ...draftOf(2), slug: 'Mine' }),
-      { codes: [draftOf(3)], lost: ['an address'] },
-      rowOf(new Failure('invalid_json', 'x'), { ...draftOf(4), slug: 'mine' }),
-    ]);
-    expect(one.reasons).toEqual([
-      [null],
-      [],
-      [{ code: 'invalid_url', message: expect.stringMatching(/^target: /) }, null],
-      [null],
-      [
-        { code: 'invalid_json', message: 'x' },
-        { code: 'slug_taken', message: expect.stringContaining('mine differs from Mine') },
-      ],
-    ]);
-    expect(one).toMatchObject({ rows: 5, created: 1, partial: 2, skipped: 1 });
-    await fixture.restart();
-    const { imports } = fixture.codes;
-    expect(imports.record(actor, 'file')).toEqual(one);
-    await imports.batch(actor, 'file', 5, [rowOf(draftOf(1))]);
-    const finished = await imports.finish(actor, 'file', 6);
-    expect(finished).toMatchObject({ rows: 6, created: 2, finishedAtMs: expect.any(Number) });
-    expect(imports.record(actor, 'file')).toEqual(finished);
-    expect(imports.record(actor, 'another').rows).toBe(0);
-  });
+it('the import of a file knows how far it has come, also after a restart, and why its last rows failed', async () => {
+  const fixture = await openCodes();
+  const rowOf = (...codes: ImportDraft['codes']): ImportDraft => ({ codes, lost: [] });
+  const one = await fixture.codes.imports.batch(actor, 'file', 0, [
+    rowOf(draftOf(0)),
+    rowOf(),
+    rowOf({ target: 'nonsense' }, { ...draftOf(2), slug: 'Mine' }),
+    { codes: [draftOf(3)], lost: ['an address'] },
+    rowOf(new Failure('invalid_json', 'x'), { ...draftOf(4), slug: 'mine' }),
+  ]);
+  expect(one.reasons).toEqual([
+    [null],
+    [],
+    [{ code: 'invalid_url', message: expect.stringMatching(/^target: /) }, null],
+    [null],
+    [
+      { code: 'invalid_json', message: 'x' },
+      { code: 'slug_taken', message: expect.stringContaining('mine differs from Mine') },
+    ],
+  ]);
+  expect(one).toMatchObject({ rows: 5, created: 1, partial: 2, skipped: 1 });
+  await fixture.restart();
+  const { imports } = fixture.codes;
+  expect(imports.record(actor, 'file')).toEqual(one);
+  await imports.batch(actor, 'file', 5, [rowOf(draftOf(1))]);
+  const finished = await imports.finish(actor, 'file', 6);
+  expect(finished).toMatchObject({ rows: 6, created: 2, finishedAtMs: expect.any(Number) });
+  expect(imports.record(actor, 'file')).toEqual(finished);
+  expect(imports.record(actor, 'another').rows).toBe(0);
+});
 
-  it('of two runs at the same time one fails, and nothing is doubled', async () => {
-    const fixture = await openCodes();
-    const batch = () =>
-      fixture.codes.imports.batch(actor, 'file', 0, [{ codes: [draftOf(0)], lost: [] }]);
-    const runs = await Promise.allSettled([batch(), batch()]);
-    const conflict = { status: 'rejected', reason: expect.objectContaining({ code: 'conflict' }) };
-    expect(runs).toEqual([expect.objectContaining({ status: 'fulfilled' }), conflict]);
-    expect(await codeCount(fixture)).toBe(1);
-  });
+it('of two imports of a file at the same time one fails, and nothing is doubled', async () => {
+  const fixture = await openCodes();
+  const batch = () =>
+    fixture.codes.imports.batch(actor, 'file', 0, [{ codes: [draftOf(0)], lost: [] }]);
+  const runs = await Promise.allSettled([batch(), batch()]);
+  const conflict = { status: 'rejected', reason: expect.objectContaining({ code: 'conflict' }) };
+  expect(runs).toEqual([expect.objectContaining({ status: 'fulfilled' }), conflict]);
+  expect(await codeCount(fixture)).toBe(1);
 });
 
 describe('the changes of another process', () => {

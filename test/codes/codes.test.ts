@@ -59,8 +59,7 @@ describe('create', () => {
     const code = await fixture.codes.create(actor, { target, slug: 'Summer-24' });
     expect(code.shortCode).toBe('Summer-24');
     expect(fixture.links.live.has('SUMMER-24')).toBe(true);
-    const again = (): Promise<string> =>
-      failureOf(fixture.codes.create(stranger, { target, slug: 'sUMMER-24' }));
+    const again = () => failureOf(fixture.codes.create(stranger, { target, slug: 'sUMMER-24' }));
     expect(await again()).toBe('slug_taken slug');
     await fixture.codes.delete(actor, code.id);
     expect(await again()).toBe('slug_taken slug');

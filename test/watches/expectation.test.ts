@@ -13,7 +13,7 @@ import {
 } from '../../src/watches/expectation.ts';
 import { dayMs, hourMs } from '../../src/model/day.ts';
 import { localHoursOf, readHours } from '../../src/watches/hour-history.ts';
-import { EngineHarness } from '../scans/engine-harness.ts';
+import { EngineHarness, scanOf } from '../scans/engine-harness.ts';
 import { noonMs } from './watches-fixture.ts';
 
 const week = 168;
@@ -178,9 +178,7 @@ test('hours of a watched subject are those of the scans', async () => {
       engine.startShards(1);
       for (const { pauseHours, code, scans } of steps) {
         engine.nowMs += pauseHours * hourMs;
-        const one = { codeNo: code, workspaceNo: 1, agent, referer: '', isPrefetch: false };
-        const address = Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 9, 9, 9, 9]);
-        const all = Array.from({ length: scans }, () => ({ ...one, address }));
+        const all = Array.from({ length: scans }, () => scanOf(code, { agent }));
         if (scans > 0) engine.scan(0, engine.nowMs, all);
         engine.settle();
       }

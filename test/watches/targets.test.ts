@@ -18,8 +18,7 @@ async function openTarget(script: Script, host?: string): Promise<Receiver> {
 }
 
 /** Requests in this thread, by what the thread of the service runs. */
-const open = (allow = '127.0.0.1/32'): Promise<WatchesFixture> =>
-  openWatchesFixture({ checker: openChecker([allow]) });
+const open = (allow = '127.0.0.1/32') => openWatchesFixture({ checker: openChecker([allow]) });
 
 function openChecker(allowNetworks: readonly string[]): TargetChecker {
   const docsUrl = 'http://localhost:8080/docs/alerts';

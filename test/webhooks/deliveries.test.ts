@@ -39,8 +39,7 @@ const entryOf = (no: number): PackedDelivered => [
   [],
   '{}',
 ];
-const range = (from: number, to: number): number[] =>
-  Array.from({ length: to - from }, (_, at) => from + at);
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
 
 class Log {
   readonly tables = openDeliveryTables(join(temporaryFolder(), 'delivery.mdb'), 'create');

@@ -13,8 +13,7 @@ import { delaysMs, type Harness, openHarness, openListening } from './webhooks-h
 const list = { limit: 100 };
 const hours = 3_600_000;
 
-const eventIdsOf = (harness: Harness): string[] =>
-  harness.sender.sent.map(({ eventId }) => eventId);
+const eventIdsOf = (harness: Harness) => harness.sender.sent.map(({ eventId }) => eventId);
 const sentIds = (harness: Harness): string[] => eventIdsOf(harness).toSorted();
 
 it('tries 8 times at the specified delays, however the wall clock steps, then makes a dead letter', async () => {

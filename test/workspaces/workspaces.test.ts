@@ -7,38 +7,36 @@ import { dayMs, dayOf } from '../../src/model/day.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { openTestApp } from '../support/test-app.ts';
 
-describe('bootstrap', () => {
-  test('makes workspace, owner and key, once', async () => {
-    const app = await openTestApp({ plan: 'enterprise' });
-    const { first, workspaces: services } = app;
-    expect(first.workspace).toMatchObject({ no: 1, plan: 'enterprise' });
-    expect(first.password).toMatch(/^[A-Za-z0-9_-]{24}$/);
-    const { actor, limits } = await services.keys.verify(first.apiKey);
-    expect(actor).toEqual({
-      userId: first.user.id,
-      workspaceId: first.workspace.id,
-      workspaceNo: 1,
-      role: 'owner',
-      keyId: services.keys.list(1)[0]?.id,
-    });
-    expect(limits).toEqual({ perMinute: 600, perDay: undefined });
-    const again = { email: 'other@example.com', password: 'x', plan: 'free' } as const;
-    expect(await services.workspaces.bootstrap(again)).toBeUndefined();
-    const { workspaces, users } = (await app.restart()).workspaces;
-    expect(await workspaces.bootstrap(again)).toBeUndefined();
-    expect(workspaces.findById(first.workspace.id)?.no).toBe(1);
-    expect([...workspaces.all()]).toHaveLength(1);
-    expect(users.firstOwner(1)?.id).toBe(first.user.id);
+test('bootstrap makes workspace, owner and key, once', async () => {
+  const app = await openTestApp({ plan: 'enterprise' });
+  const { first, workspaces: services } = app;
+  expect(first.workspace).toMatchObject({ no: 1, plan: 'enterprise' });
+  expect(first.password).toMatch(/^[A-Za-z0-9_-]{24}$/);
+  const { actor, limits } = await services.keys.verify(first.apiKey);
+  expect(actor).toEqual({
+    userId: first.user.id,
+    workspaceId: first.workspace.id,
+    workspaceNo: 1,
+    role: 'owner',
+    keyId: services.keys.list(1)[0]?.id,
   });
+  expect(limits).toEqual({ perMinute: 600, perDay: undefined });
+  const again = { email: 'other@example.com', password: 'x', plan: 'free' } as const;
+  expect(await services.workspaces.bootstrap(again)).toBeUndefined();
+  const { workspaces, users } = (await app.restart()).workspaces;
+  expect(await workspaces.bootstrap(again)).toBeUndefined();
+  expect(workspaces.findById(first.workspace.id)?.no).toBe(1);
+  expect([...workspaces.all()]).toHaveLength(1);
+  expect(users.firstOwner(1)?.id).toBe(first.user.id);
+});
 
-  test('keeps neither the password nor the token', async () => {
-    const app = await openTestApp();
-    const { password, apiKey } = app.first;
-    await app.restart();
-    const bytes = readFileSync(join(app.dataDir, 'management.mdb'));
-    expect(bytes.includes(password)).toBe(false);
-    expect(bytes.includes(apiKey.split('.')[2] ?? '')).toBe(false);
-  });
+test('bootstrap keeps neither the password nor the token', async () => {
+  const app = await openTestApp();
+  const { password, apiKey } = app.first;
+  await app.restart();
+  const bytes = readFileSync(join(app.dataDir, 'management.mdb'));
+  expect(bytes.includes(password)).toBe(false);
+  expect(bytes.includes(apiKey.split('.')[2] ?? '')).toBe(false);
 });
 
 describe('users', () => {

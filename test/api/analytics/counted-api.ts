@@ -1,6 +1,6 @@
 /** The API over scans that a real engine has counted: one shard, one clock that stands still, a client of the owner. */
 import { afterAll } from 'vitest';
-import { EngineHarness } from '../../scans/engine-harness.ts';
+import { EngineHarness, scanOf } from '../../scans/engine-harness.ts';
 import { type CallOptions, word } from '../../support/client.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { useTestApi } from '../../support/test-client.ts';
@@ -59,21 +59,12 @@ export async function useCountedApi(nowMs: number, rawRetentionDays = 90) {
       scans: number,
       more: ScanOptions = {},
     ): void => {
-      const { agent = iPhone, referer = '', stepMs = 0, workspaceNo = 1 } = more;
-      const { routes = Array.from({ length: scans }, () => 0) } = more;
+      const { routes = Array<number>(scans).fill(0), stepMs = 0, ...input } = more;
       const startMs = typeof at === 'string' ? Date.parse(at) : at;
       for (const [index, route] of routes.entries()) {
         const address = Uint8Array.of(192, 0, 2, index & 255);
-        const input = {
-          codeNo: no,
-          workspaceNo,
-          agent,
-          referer,
-          address,
-          isPrefetch: false,
-          route,
-        };
-        engine.scan(0, startMs + index * stepMs, [input]);
+        const visit = scanOf(no, { agent: iPhone, ...input, address, route });
+        engine.scan(0, startMs + index * stepMs, [visit]);
       }
     },
     /** Counts what was scanned; the second checkpoint lets go what is too old. */

@@ -46,8 +46,7 @@ beforeAll(async () => {
 });
 
 const newYork = 'timezone=America/New_York&from=2026-11-01&to=2026-11-01';
-const faultOf = ({ json }: Answer): unknown =>
-  Array.isArray(json.errors) ? json.errors[0] : undefined;
+const faultOf = ({ json }: Answer) => (Array.isArray(json.errors) ? json.errors[0] : undefined);
 
 describe('a day of another zone', () => {
   test('has the scans between its midnights, in every answer', async () => {

@@ -16,8 +16,7 @@ describe('search and tags', async () => {
 
   test('a search has ten words at most, the same word twice is one', async () => {
     await makeCode({ name: 'Table 7, Bakery' });
-    const search = async (text: string): Promise<Answer> =>
-      await client.get(`/v1/qr-codes?search=${encodeURIComponent(text)}`);
+    const search = (text: string) => client.get(`/v1/qr-codes?search=${encodeURIComponent(text)}`);
     const words = Array.from({ length: 11 }, (_, at) => `w${at}`);
     const refused = await search(words.join(' '));
     expect([refused.status, refused.faults[0]?.path]).toEqual([422, 'search']);
@@ -117,8 +116,7 @@ describe('externalId', async () => {
   const codes = '/v1/qr-codes';
   const { client } = await useTestApi();
 
-  const create = async (externalId: string): Promise<Answer> =>
-    await client.post(codes, { target, externalId });
+  const create = (externalId: string) => client.post(codes, { target, externalId });
   const idsOf = async (externalId: string): Promise<unknown[]> =>
     (await client.get(`${codes}?externalId=${externalId}`)).items.map(({ id }) => id);
   const taken = [409, 'external_id_taken', [{ path: 'externalId', code: 'external_id_taken' }]];
@@ -147,8 +145,7 @@ describe('externalId', async () => {
   test('PATCH and PUT change and clear it, a deleted code frees it', async () => {
     const own = `${codes}/${word((await create('sku-4')).json.id)}`;
     const other = `${codes}/${word((await create('sku-5')).json.id)}`;
-    const change = async (method: string, body: object): Promise<Answer> =>
-      await client.call(method, other, { body });
+    const change = (method: string, body: object) => client.call(method, other, { body });
     expect(shortened(await change('PATCH', { externalId: 'sku-4' }))).toEqual(taken);
     expect((await change('PATCH', { externalId: 'sku-5', name: 'same' })).status).toBe(200);
     expect((await change('PUT', { target, externalId: 'sku-6' })).json.externalId).toBe('sku-6');

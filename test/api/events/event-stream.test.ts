@@ -108,8 +108,7 @@ async function until(isDone: () => boolean): Promise<void> {
 /** Comments with words: a heartbeat has none, and comes whenever it is quiet for long. */
 const told = ({ comments }: Listener): string[] => comments.filter((comment) => comment !== '');
 
-const kindsOf = (listener: Listener): string[] =>
-  listener.messages.map(({ data }) => data?.event ?? '');
+const kindsOf = (listener: Listener) => listener.messages.map(({ data }) => data?.event ?? '');
 
 /** Ids of one kind carry rising times. */
 function inOrder(listener: Listener, kind: string): boolean {
@@ -218,8 +217,7 @@ test('a session that signs out gets no more events; the other sessions of its us
   const leaves = new Browser(service);
   await stays.signIn(email, password);
   await leaves.signIn(email, password);
-  const listenAs = async ({ cookie }: Browser): Promise<Listener> =>
-    await listen('', { authorization: undefined, cookie });
+  const listenAs = ({ cookie }: Browser) => listen('', { authorization: undefined, cookie });
   const [kept, ended] = await Promise.all([listenAs(stays), listenAs(leaves)]);
   expect([kept.status, ended.status]).toEqual([200, 200]);
   expect((await leaves.post('/v1/auth/sign-out')).status).toBe(200);

@@ -24,8 +24,7 @@ function openSender(timeoutMs: number, threads = 1): PoolSender {
   return sender;
 }
 
-const statusOf = (result: SentResult): number | undefined =>
-  typeof result === 'object' ? result.status : undefined;
+const statusOf = (result: SentResult) => (typeof result === 'object' ? result.status : undefined);
 
 const taskTo = (url: string, no: number, endpointNo = no): AttemptTask =>
   taskFor(url, { deliveryId: `dlv_${no}`, endpointNo, body: 'x'.repeat(no) });

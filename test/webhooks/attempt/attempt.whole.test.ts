@@ -197,23 +197,24 @@ describe('a receiver that abuses', () => {
   });
 });
 
-describe('a check of a target', () => {
-  it.each([
-    ['redirects', { kind: 'redirect', to: 'http://127.0.0.1:9/' }, { status: 302 }],
-    ['pours', { kind: 'flood', status: 200 }, { status: 200 }],
-    ['drips', { kind: 'drip', everyMs: 50 }, { status: 200 }],
-    ['resets', { kind: 'reset' }, { failure: 'reset' }],
-  ] as const)('that %s ends with its status', async (_what, behaviour, expected) => {
+it.each([
+  ['redirects', { kind: 'redirect', to: 'http://127.0.0.1:9/' }, { status: 302 }],
+  ['pours', { kind: 'flood', status: 200 }, { status: 200 }],
+  ['drips', { kind: 'drip', everyMs: 50 }, { status: 200 }],
+  ['resets', { kind: 'reset' }, { failure: 'reset' }],
+] as const)(
+  'a check of a target that %s ends with its status',
+  async (_what, behaviour, expected) => {
     const receiver = await openTestReceiver(behaviour);
     const request = { method: 'GET', url: receiver.url('/') } as const;
     expect(await openSender().check(request)).toEqual(expected);
-  });
+  },
+);
 
-  it('reaches no denied address', async () => {
-    const request = { method: 'HEAD', url: 'http://localhost:9/' } as const;
-    const sender = openSender({ allowNetworks: [] });
-    expect(await sender.check(request)).toEqual({ failure: 'blocked_ip' });
-  });
+it('a check of a target reaches no denied address', async () => {
+  const request = { method: 'HEAD', url: 'http://localhost:9/' } as const;
+  const sender = openSender({ allowNetworks: [] });
+  expect(await sender.check(request)).toEqual({ failure: 'blocked_ip' });
 });
 
 describe('connections', () => {
@@ -332,8 +333,7 @@ describe('the guard', () => {
   });
 
   describe('a name server that hangs', () => {
-    const answer = (name: string): readonly string[] | 'silent' =>
-      name.startsWith('hangs') ? 'silent' : [outside];
+    const answer = (name: string) => (name.startsWith('hangs') ? 'silent' : [outside]);
 
     it('delays no other name', async () => {
       const receiver = await openTestReceiver(undefined, { host: outside });

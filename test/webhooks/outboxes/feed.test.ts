@@ -2,7 +2,7 @@
  * A feed: what is in memory stays within its bounds; model/ shows that it starts in order, once, over any number of processes.
  * The router that fills it says that an outbox does not move, whatever keeps it.
  */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { pino } from 'pino';
 import type { DeliveryRef, Position } from '../../../src/store/delivery/delivery.ts';
 import type { Delivery } from '../../../src/webhooks/deliveries/delivery.ts';
@@ -32,35 +32,33 @@ function started(feed: Feed, count = 1): Delivery[] {
 const numbersOf = (deliveries: Iterable<Delivery>): number[] =>
   Array.from(deliveries, ({ id }) => numberOf(id));
 
-describe('the ring', () => {
-  it('is full with 8,192, or with 8 MB of bodies, and not when some have been started', () => {
-    const { feed } = openFeed();
-    for (let no = 1; no <= 8_191; no++) feed.add(deliveryOf(no));
-    expect(feed.isFull).toBe(false);
-    feed.add(deliveryOf(8_192));
-    expect([feed.isFull, feed.count, feed.unsent]).toEqual([true, 8_192, 8_192]);
-    started(feed, 1);
-    expect(feed.isFull).toBe(false);
-    const large = openFeed().feed;
-    for (let no = 1; no <= 128; no++) large.add(deliveryOf(no, 1, 65_536));
-    expect(large.isFull).toBe(true);
-    started(large, 1);
-    expect(large.isFull).toBe(false);
-  });
+it('the ring is full with 8,192, or with 8 MB of bodies, and not when some have been started', () => {
+  const { feed } = openFeed();
+  for (let no = 1; no <= 8_191; no++) feed.add(deliveryOf(no));
+  expect(feed.isFull).toBe(false);
+  feed.add(deliveryOf(8_192));
+  expect([feed.isFull, feed.count, feed.unsent]).toEqual([true, 8_192, 8_192]);
+  started(feed, 1);
+  expect(feed.isFull).toBe(false);
+  const large = openFeed().feed;
+  for (let no = 1; no <= 128; no++) large.add(deliveryOf(no, 1, 65_536));
+  expect(large.isFull).toBe(true);
+  started(large, 1);
+  expect(large.isFull).toBe(false);
+});
 
-  it('is counted with those of others, and leaves nothing behind', () => {
-    const bytes: RingBytes = { all: 0 };
-    const [one, other] = [new Feed('events', at(0), bytes), new Feed('scans', at(0), bytes)];
-    for (let no = 1; no <= 10; no++) one.add(deliveryOf(no, 1, 1_000));
-    const ofOne = bytes.all;
-    expect(ofOne).toBeGreaterThan(10_000);
-    other.add(deliveryOf(11, 1, 1_000));
-    started(one, 4);
-    one.free();
-    expect(bytes.all).toBe(ofOne / 10);
-    started(other);
-    expect(bytes.all).toBe(0);
-  });
+it('the ring is counted with those of others, and leaves nothing behind', () => {
+  const bytes: RingBytes = { all: 0 };
+  const [one, other] = [new Feed('events', at(0), bytes), new Feed('scans', at(0), bytes)];
+  for (let no = 1; no <= 10; no++) one.add(deliveryOf(no, 1, 1_000));
+  const ofOne = bytes.all;
+  expect(ofOne).toBeGreaterThan(10_000);
+  other.add(deliveryOf(11, 1, 1_000));
+  started(one, 4);
+  one.free();
+  expect(bytes.all).toBe(ofOne / 10);
+  started(other);
+  expect(bytes.all).toBe(0);
 });
 
 it('a feed that lags reads on from the end of its ring until it has all that was routed', () => {

@@ -312,8 +312,7 @@ function openEvents() {
 
 const own = { workspaceNo: 1, kind: 'qr.created' } as const;
 const others = { workspaceNo: 2, kind: 'qr.created' } as const;
-const copies = (count: number, event: Appended): Appended[] =>
-  Array.from({ length: count }, () => event);
+const copies = (count: number, event: Appended) => Array.from({ length: count }, () => event);
 
 it('makes the same deliveries of the same events, whatever the events and the pages', () => {
   const { reader, append, clock } = openEvents();
