@@ -1,6 +1,6 @@
 /**
- * The end of campaigns: once, in time, with final totals, whatever the clock and the process do; and their numbers from the engine
- * itself, against a plain count of the scans: sums, the union of scanners, breakdowns, series.
+ * The end of campaigns: once, in time, with final totals, whatever the clock and the process do; one by the engine itself,
+ * against a plain count of the scans.
  */
 import { getRandomValues } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -14,8 +14,8 @@ import { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { actor, openCodes } from '../codes/codes-fixture.ts';
-import { EngineHarness, type ScanFact, scanOf } from '../scans/engine-harness.ts';
-import { analyticsOf, breakdownOf, isPerson, timeseriesOf } from '../scans/plain-model.ts';
+import { EngineHarness, scanOf } from '../scans/engine-harness.ts';
+import { analyticsOf } from '../scans/plain-model.ts';
 import { soon } from '../support/soon.ts';
 import {
   type CampaignsFixture,
@@ -256,60 +256,7 @@ async function openSetup() {
   return { fixture, engine, services, visit };
 }
 
-test('equal a plain count over its codes and days, in any range', async () => {
-  const { fixture, engine, services, visit } = await openSetup();
-  const codes = [];
-  for (let at = 0; at < 6; at++) {
-    codes.push(await fixture.codes.create(actor, { target }));
-  }
-  const inside = codes.slice(0, 4);
-  const span = { startDay: visitedFrom + 5, endDay: visitedFrom + 50 };
-  const qrCodeIds = inside.map(({ id }) => id);
-  const made = await services.campaigns.create(actor, { name: 'c', ...span, qrCodeIds });
-  for (const { no } of codes) visit(no, visitedFrom, visitedFrom + 60);
-  engine.settle();
-  engine.startShards(3);
-  engine.settle();
-  fixture.clock.set((visitedFrom + 40) * dayMs);
-  await fixture.codes.delete(actor, inside[3]!.id);
-  const numbers = new Set(inside.map(({ no }) => no));
-  const within = (from: number, to: number): ScanFact[] =>
-    engine.facts.filter(({ codeNo, timeMs }) => {
-      const day = Math.floor(timeMs / dayMs);
-      return numbers.has(codeNo) && day >= from && day <= to;
-    });
-  const ranges = [
-    [undefined, undefined],
-    [visitedFrom, visitedFrom + 9],
-    [visitedFrom + 20, visitedFrom + 99],
-    [visitedFrom + 30, visitedFrom + 30],
-  ] as const;
-  for (const [fromDay, toDay] of ranges) {
-    const from = Math.max(span.startDay, fromDay ?? 0);
-    const to = Math.min(span.endDay, toDay ?? 99_999);
-    const facts = within(from, to);
-    const { analytics } = services;
-    const subject = analytics.subjectOf(made);
-    const range = analytics.range(made, { fromDay, toDay });
-    const shown = analytics.seriesRange(made, { fromDay, toDay });
-    const found = await analytics.totals(made, { subject, range, shown, filter: {} });
-    expect(found).toMatchObject(analyticsOf(facts));
-    const perCode = inside.map(({ id, no }, at) => ({
-      qrCodeId: id,
-      deleted: at === 3,
-      totalScans: facts.filter((fact) => fact.codeNo === no && isPerson(fact)).length,
-      conversions: 0,
-      conversionValue: 0,
-    }));
-    expect(found.codes).toEqual(perCode.sort((a, b) => b.totalScans - a.totalScans));
-    const shares = await engine.queries.analytics.breakdown(subject, range, 'os');
-    expect(shares).toEqual(breakdownOf(facts, 'os'));
-    const points = await engine.queries.analytics.series(subject, shown, 'day');
-    expect(points).toEqual(timeseriesOf(facts, from, Math.min(to, visitedFrom + 40), 24));
-  }
-});
-
-test('at the end are those of the schedule, with every scan that was answered before it', async () => {
+test('numbers at the end are those of the schedule, with every scan that was answered before it', async () => {
   const { fixture, engine, services, visit } = await openSetup();
   const { clock, codes, outbox } = fixture;
   const { campaigns, conversions } = services;
