@@ -187,7 +187,12 @@ describe('the limit of people', () => {
       expect(headers['x-ratelimit-remaining']).toBe(String(perMinute - at));
     }
     const usage = await browser.get('/v1/billing/usage');
-    expect(usage.json).toMatchObject({ minute: { used: 20 }, day: { used: 20 } });
+    expect(usage.json).toMatchObject({
+      plan: 'free',
+      minute: { used: 20, limit: 20 },
+      day: { used: 20, limit: 1_000, remaining: 980 },
+      qrCodes: 0,
+    });
     app.clock.move(53_000);
     expect((await keys.get('/v1/session')).status).toBe(200);
   });

@@ -182,13 +182,12 @@ describe('time', () => {
     const fixture = await openBillingFixture();
     await fixture.subscribe('pro');
     const { store } = fixture.app;
-    const record = store.billing.subscriptions.get(1);
-    if (record === undefined) throw new Error('Cannot find the subscription');
+    const record = store.billing.subscriptions.get(1)!;
     const endMs = fixture.app.clock.now() + dayMs;
-    const own = store.workspaces.get(1);
+    const own = store.workspaces.get(1)!;
     await store.environment.transaction(() => {
       for (let no = 2; no <= 350; no += 1) {
-        if (own !== undefined) store.workspaces.put(no, { ...own, no, plan: 'pro' });
+        store.workspaces.put(no, { ...own, no, plan: 'pro' });
         const canceling = { ...record, workspaceNo: no, state: 'canceling' } as const;
         store.billing.subscriptions.put(no, { ...canceling, effectiveAtMs: endMs });
         store.billing.subscriptionDue.set([no], endMs);

@@ -1,5 +1,8 @@
 /** The application with codes, made with what a test wants to differ. */
 import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
+import { addressSpace, createLinkTableMemory } from '../../src/links/layout.ts';
+import { LinkReader } from '../../src/links/reader.ts';
+import { LinkWriter } from '../../src/links/writer.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import type { Management } from '../../src/store/management/management.ts';
@@ -9,6 +12,7 @@ import type { TestClock } from '../support/fakes/test-clock.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import { packCode } from '../../src/store/management/code-codec.ts';
+import { systemClock } from '../../src/system-clock.ts';
 import { routingOf } from '../links/routed.ts';
 
 export const actor: Actor = {
@@ -100,4 +104,25 @@ export async function route(
   });
   codes.links.publish(routed);
   return routed;
+}
+
+/** The real shared-memory table, and what a redirect thread sees in it: a target, `gone`, `unknown`, or why not. */
+export function openTable() {
+  const memory = createLinkTableMemory({ ...addressSpace, readersMax: 1, linksExpected: 16 });
+  const reader = new LinkReader(memory, 0);
+  const links = new LinkWriter(memory, systemClock);
+  const see = (code: string): string => {
+    reader.enter();
+    try {
+      const handle = reader.find(`/${code}`, 1);
+      if (handle === 0) return 'unknown';
+      const state = reader.state(handle);
+      if (state !== 'live') return state === 'deleted' ? 'gone' : state;
+      if (!reader.takeScan(handle)) return 'over its limit';
+      return Buffer.from(reader.target(handle)).toString('latin1');
+    } finally {
+      reader.leave();
+    }
+  };
+  return { links, reader, see };
 }

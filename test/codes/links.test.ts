@@ -4,13 +4,9 @@
  */
 import { expect, test } from 'vitest';
 import { join } from 'node:path';
-import { createLinkTableMemory, addressSpace } from '../../src/links/layout.ts';
-import { LinkReader } from '../../src/links/reader.ts';
-import { LinkWriter } from '../../src/links/writer.ts';
 import { dataDamaged, Failure } from '../../src/model/failure.ts';
 import { RecordingLinks } from '../support/fakes/recording-links.ts';
-import { actor, openCodes, type CodesFixture, route } from './codes-fixture.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { actor, openCodes, openTable, type CodesFixture, route } from './codes-fixture.ts';
 import type { RouteConditions, Routing } from '../../src/model/routing/routing.ts';
 import { localMinutes } from '../../src/model/zones/calendar.ts';
 import { linksIn } from '../../src/store/management/link-blocks.ts';
@@ -21,27 +17,6 @@ import { openTestApp } from '../support/test-app.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 
 const target = 'https://example.com/';
-
-/** The real shared-memory table, and what a redirect thread sees in it. */
-function openTable() {
-  const memory = createLinkTableMemory({ ...addressSpace, readersMax: 1, linksExpected: 16 });
-  const reader = new LinkReader(memory, 0);
-  const links = new LinkWriter(memory, systemClock);
-  const see = (code: string): string => {
-    reader.enter();
-    try {
-      const handle = reader.find(`/${code}`, 1);
-      if (handle === 0) return 'unknown';
-      const state = reader.state(handle);
-      if (state !== 'live') return state === 'deleted' ? 'gone' : state;
-      if (!reader.takeScan(handle)) return 'over its limit';
-      return Buffer.from(reader.target(handle)).toString('latin1');
-    } finally {
-      reader.leave();
-    }
-  };
-  return { links, reader, see };
-}
 
 test('a limit that all nodes together have reached is closed, and gives what is left of it when it is raised', async () => {
   const { links, see } = openTable();

@@ -1,7 +1,7 @@
 /** The live stream over real sockets: nothing late, twice or skipped; filters, bounds, clients that do not read or leave. */
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Positions } from '../../../src/api/positions.ts';
 import { type CountedCode, type ScanOptions, useCountedApi } from '../analytics/counted-api.ts';
 import { Browser } from '../../support/browser.ts';
@@ -96,14 +96,8 @@ async function listen(
   return listener;
 }
 
-async function until(isDone: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + waitMsMax;
-  while (!isDone()) {
-    if (performance.now() > deadlineMs)
-      throw new Error(`Not within ${waitMsMax} ms: ${String(isDone)}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
+/** Soon: what comes, comes at once. */
+const until = (isDone: () => boolean) => vi.waitUntil(isDone, { timeout: waitMsMax, interval: 2 });
 
 /** Comments with words: a heartbeat has none, and comes whenever it is quiet for long. */
 const told = ({ comments }: Listener): string[] => comments.filter((comment) => comment !== '');
@@ -252,11 +246,8 @@ describe('bounds', () => {
     expect(refused.status).toBe(503);
     expect(refused.headers['retry-after']).toBe('15');
     for (const listener of open) listener.close();
-    let again: Listener | undefined;
-    const deadlineMs = performance.now() + 20_000;
-    while (again?.status !== 200 && performance.now() < deadlineMs) again = await listen();
-    expect(again?.status).toBe(200);
-    again?.close();
+    const isTaken = async (): Promise<boolean> => (await listen()).status === 200;
+    await vi.waitUntil(isTaken, { timeout: waitMsMax });
   });
 
   test('HEAD opens nothing', async () => {
