@@ -3,11 +3,10 @@
  * import of what was exported, a damaged record. Bounds of fields and queries are those of openapi-laws, roles and ids of other
  * workspaces those of role-walk.
  */
-import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { type Answer, Client, word } from '../support/client.ts';
-import { StoredBytes } from '../support/stored-bytes.ts';
+import { damage } from '../codes/codes-fixture.ts';
 import { openTestApp, startTestApi } from '../support/test-app.ts';
 import { makeStranger, useTestApi } from '../support/test-client.ts';
 
@@ -353,10 +352,7 @@ test('answers 503 for a damaged code, and says how many a list leaves out', asyn
   const targets = [1, 2, 3].map((no) => `https://example.com/${no}`);
   const codes: Array<{ readonly id: string }> = [];
   for (const target of targets) codes.push(await app.codes.create(app.actor, { target }));
-  const stored = new StoredBytes(join(app.dataDir, 'management.mdb'));
-  stored.flip('codes', stored.keys('codes')[1]!, 300);
-  await stored.close();
-  app.store.environment.refresh();
+  await damage(app, 'codes', (_key, at) => at === 1);
   // From here on it writes by itself, and two handles of one thread on an LMDB file may wait for each other.
   await app.listen();
   const client = new Client(app.url, app.apiKey);

@@ -12,12 +12,7 @@ import { makeStranger, useTestApi } from '../support/test-client.ts';
 /** `none`: no key, or a signature of the body. */
 type Access = Role | 'person' | 'none';
 
-interface Operation {
-  readonly id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly access: Access;
-}
+type Operation = ReturnType<typeof describeOne>;
 
 const { service, client } = await useTestApi({
   environment: {
@@ -37,7 +32,7 @@ beforeAll(async () => {
   );
 });
 
-function describeOne(path: string, method: string, operation: Json): Operation {
+function describeOne(path: string, method: string, operation: Json) {
   const id = word(operation.operationId);
   return { id, method: method.toUpperCase(), path, access: accessIn(word(operation.description)) };
 }

@@ -1,28 +1,23 @@
 /** The application with campaigns, and counting that is as far as a test says. */
-import type { Counting, CountingMark } from '../../src/campaigns/campaign-scheduler.ts';
 import { parseDay } from '../../src/model/day.ts';
 import { actor } from '../codes/codes-fixture.ts';
 import type { EventKind } from '../../src/model/event.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
 import { dataOf } from '../watches/watches-fixture.ts';
 
-/** Counting that is as far as a test says. */
-export class HandCounting implements Counting {
-  journaled = 0;
-  counted = 0;
-  /** Where the journals end whenever somebody asks: nothing waits to be counted. */
-  isPrompt = true;
-
-  mark(): CountingMark {
-    const { journaled } = this;
-    return { isPast: () => this.isPrompt || this.counted >= journaled };
-  }
-}
-
 export type CampaignsFixture = Awaited<ReturnType<typeof openCampaignsFixture>>;
 
 export async function openCampaignsFixture() {
-  const counting = new HandCounting();
+  /** As far as a test says; prompt = nothing waits to be counted whenever somebody asks. */
+  const counting = {
+    journaled: 0,
+    counted: 0,
+    isPrompt: true,
+    mark: () => {
+      const { journaled } = counting;
+      return { isPast: (): boolean => counting.isPrompt || counting.counted >= journaled };
+    },
+  };
   let app = await openTestApp({ plan: 'none', counting });
   return {
     /** Another after `restart`. */

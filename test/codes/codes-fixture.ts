@@ -1,4 +1,5 @@
 /** The application with codes, made with what a test wants to differ. */
+import { join } from 'node:path';
 import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
 import { addressSpace, createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
@@ -7,6 +8,7 @@ import type { Actor } from '../../src/model/workspace.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import type { RecordingLinks } from '../support/fakes/recording-links.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
 import type { TestClock } from '../support/fakes/test-clock.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
@@ -125,4 +127,17 @@ export function openTable() {
     }
   };
   return { links, reader, see };
+}
+
+/** Flips a bit of each record of a table whose key is meant, without a restart. */
+export async function damage(
+  { dataDir, store }: TestApp,
+  table: string,
+  isMeant: (key: string, at: number) => boolean,
+): Promise<void> {
+  const stored = new StoredBytes(join(dataDir, 'management.mdb'));
+  const keys = stored.keys(table).filter((key, at) => isMeant(key.toString('latin1'), at));
+  for (const key of keys) stored.flip(table, key, 300);
+  await stored.close();
+  store.environment.refresh();
 }

@@ -1,12 +1,11 @@
 /** Digests: who gets them, when, once for a period, and how they end. A real mail server gets them. */
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DigestScheduler } from '../../src/reports/digests/digest-scheduler.ts';
 import { dayMs } from '../../src/model/day.ts';
+import { damage } from '../codes/codes-fixture.ts';
 import { Browser } from '../support/browser.ts';
 import { type Answer, Client } from '../support/client.ts';
 import { startMailServer } from '../support/fakes/mail-server.ts';
-import { StoredBytes } from '../support/stored-bytes.ts';
 import { makeMember, openMailing } from '../support/test-client.ts';
 import { openTestApp, startTestApi, type TestApp } from '../support/test-app.ts';
 import { timersOf } from '../store/timers.ts';
@@ -173,11 +172,7 @@ test.each(['digests', 'workspaces'])('damaged %s keep no other waiting', async (
   for (let no = 10; no < 70; no++) {
     await digests.ask({ userId: `usr_${no}`, workspaceNo: other.no }, 'weekly');
   }
-  const stored = new StoredBytes(join(app.dataDir, 'management.mdb'));
-  const isWorkspace = table === 'workspaces';
-  for (const key of stored.keys(table).slice(isWorkspace ? 1 : 0)) stored.flip(table, key, 300);
-  await stored.close();
-  app.store.environment.refresh();
+  await damage(app, table, (_key, at) => table !== 'workspaces' || at > 0);
   await digests.ask({ userId: jane, workspaceNo: 1 }, 'weekly');
   app.clock.set(monday);
   const sent: string[] = [];

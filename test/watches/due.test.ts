@@ -1,5 +1,4 @@
 /** What is kept, what is due, and that nothing that is slow or damaged keeps others from being looked at. */
-import { join } from 'node:path';
 import { expect, it, onTestFinished, test } from 'vitest';
 import {
   incidentsKept,
@@ -9,35 +8,22 @@ import {
   watchStateOf,
 } from '../../src/model/watches/watch.ts';
 import { concludeTargets } from '../../src/watches/conclusions.ts';
+import { damage } from '../codes/codes-fixture.ts';
 import { startMailServer } from '../support/fakes/mail-server.ts';
-import { StoredBytes } from '../support/stored-bytes.ts';
 import { timersOf } from '../store/timers.ts';
-import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
+import { hourMs, noonMs, openWatchesFixture } from './watches-fixture.ts';
 
 const answering: TargetChecker = {
   check: async () => ({ status: 200 }),
   close: async () => undefined,
 };
 
-/** Damages some records of a table, those of these keys, without a restart. */
-async function damage(
-  { app }: WatchesFixture,
-  table: string,
-  isMeant: (key: string) => boolean,
-): Promise<void> {
-  const stored = new StoredBytes(join(app.dataDir, 'management.mdb'));
-  const keys = stored.keys(table).filter((key) => isMeant(key.toString('latin1')));
-  for (const key of keys) stored.flip(table, key, 300);
-  await stored.close();
-  app.store.environment.refresh();
-}
-
 test.each(['watches', 'watch_findings'])('damaged %s keep no other waiting', async (table) => {
   const fixture = await openWatchesFixture({ checker: answering });
   for (let no = 0; no < 20; no++) await fixture.watch({ silentHours: 5, target: true });
   fixture.app.clock.move(1);
   const sound = await fixture.watch({ silentHours: 5, target: true });
-  await damage(fixture, table, (key) => !key.includes(sound));
+  await damage(fixture.app, table, (key) => !key.includes(sound));
   await fixture.restart();
   await fixture.pass(1_000);
   await fixture.pass(10_000);
@@ -53,7 +39,7 @@ test('a watch of a damaged code is asked for an hour later', async () => {
   const fixture = await openWatchesFixture({ checker: answering });
   const { id } = await fixture.code();
   const watch = await fixture.watch({ subject: { kind: 'code', id }, target: true });
-  await damage(fixture, 'codes', () => true);
+  await damage(fixture.app, 'codes', () => true);
   await fixture.restart({ checker: answering });
   await fixture.evaluate();
   const { targetDue } = fixture.app.store.watches;
@@ -71,7 +57,7 @@ test('a letter to a damaged user keeps no other from going out', async () => {
   fixture.scans.steady(no, noonMs - 8 * 7 * 24 * hourMs, noonMs, 8);
   const mailTo = [actor.userId, jane];
   await fixture.watch({ subject: { kind: 'code', id }, silentHours: 2, mailTo });
-  await damage(fixture, 'users', (key) => key.includes(actor.userId));
+  await damage(fixture.app, 'users', (key) => key.includes(actor.userId));
   await fixture.restart();
   await fixture.evaluate();
   for (let hour = 0; hour < 3; hour++) await fixture.pass(hourMs);
