@@ -173,37 +173,35 @@ describe('what comes in', () => {
   });
 });
 
-describe('what goes out', () => {
-  it('a request is carried out whole when its client goes', async () => {
-    const rows = Array.from({ length: 150 }, (_, at) => ({ target: `${target}gone/${at}` }));
-    const text = JSON.stringify(rows);
-    const socket = connect(Number(new URL(service.url).port));
-    socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.apiKey}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
-    );
-    await expect.poll(async () => await total('gone'), soon).not.toBe(0);
-    socket.destroy();
-    await expect.poll(async () => await total('gone'), soon).toBe(150);
-  });
+it('a request is carried out whole when its client goes', async () => {
+  const rows = Array.from({ length: 150 }, (_, at) => ({ target: `${target}gone/${at}` }));
+  const text = JSON.stringify(rows);
+  const socket = connect(Number(new URL(service.url).port));
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.apiKey}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+  );
+  await expect.poll(async () => await total('gone'), soon).not.toBe(0);
+  socket.destroy();
+  await expect.poll(async () => await total('gone'), soon).toBe(150);
+});
 
-  it('the service answers others while it creates many rows', async () => {
-    const rows = Array.from({ length: 1_000 }, (_, at) => `{"target":"${target}mass/${at}"}`);
-    let answered = 0;
-    const state = { areDone: false };
-    const others = (async () => {
-      while (!state.areDone) {
-        expect((await client.get('/v1/qr-codes?limit=1')).status).toBe(200);
-        answered += 1;
-      }
-    })();
-    const answer = await send(`[${rows.join(',')}]`, json);
-    state.areDone = true;
-    await others;
-    expect(resultOf(answer)).toMatchObject({ created: 1_000, failed: 0 });
-    // 20 batches, and others are answered between two of them.
-    expect(answered).toBeGreaterThan(5);
-  });
+it('the service answers others while it creates many rows', async () => {
+  const rows = Array.from({ length: 1_000 }, (_, at) => `{"target":"${target}mass/${at}"}`);
+  let answered = 0;
+  const state = { areDone: false };
+  const others = (async () => {
+    while (!state.areDone) {
+      expect((await client.get('/v1/qr-codes?limit=1')).status).toBe(200);
+      answered += 1;
+    }
+  })();
+  const answer = await send(`[${rows.join(',')}]`, json);
+  state.areDone = true;
+  await others;
+  expect(resultOf(answer)).toMatchObject({ created: 1_000, failed: 0 });
+  // 20 batches, and others are answered between two of them.
+  expect(answered).toBeGreaterThan(5);
 });
 
 it('makes its rows once under an Idempotency-Key, and is a conflict with any other request', async () => {

@@ -25,60 +25,58 @@ async function eventsOf(id: unknown): Promise<readonly Json[]> {
   return items.filter((event) => event.data?.id === id).map((event) => event.data ?? {});
 }
 
-describe('a code with a design', () => {
-  test('answers it, has an image in every format, and reads as the short URL', async () => {
-    const design = {
-      foreground: '#1d3557',
-      dotStyle: 'rounded',
-      eyeStyle: 'circle',
-      logo: roundLogoUrl,
-    };
-    const code = await make(design);
-    expect(code.design).toMatchObject({ foreground: '#1d3557', dotStyle: 'rounded' });
-    expect(code.design?.logo).toMatch(/^logo:[0-9a-f]{32}$/);
-    const types = {
-      png: ['image/png', '\x89PNG'],
-      svg: ['image/svg+xml', '<svg'],
-      webp: ['image/webp', 'RIFF'],
-      pdf: ['application/pdf', '%PDF'],
-      eps: ['application/postscript', '%!PS'],
-    } as const;
-    for (const [format, [type, start]] of Object.entries(types)) {
-      const image = await imageOf(code, `${format}?size=400`);
-      expect([image.status, image.headers['content-type']]).toEqual([200, type]);
-      expect(image.bytes.toString('latin1')).toMatch(start);
-    }
-    const picture = readPng((await imageOf(code, 'png?size=400')).bytes);
-    expect(picture.width).toBe(400);
-    expect(await scanBoth(picture)).toEqual([printed(code), printed(code)]);
-  });
+test('a code with a design answers it, has an image in every format, and reads as the short URL', async () => {
+  const design = {
+    foreground: '#1d3557',
+    dotStyle: 'rounded',
+    eyeStyle: 'circle',
+    logo: roundLogoUrl,
+  };
+  const code = await make(design);
+  expect(code.design).toMatchObject({ foreground: '#1d3557', dotStyle: 'rounded' });
+  expect(code.design?.logo).toMatch(/^logo:[0-9a-f]{32}$/);
+  const types = {
+    png: ['image/png', '\x89PNG'],
+    svg: ['image/svg+xml', '<svg'],
+    webp: ['image/webp', 'RIFF'],
+    pdf: ['application/pdf', '%PDF'],
+    eps: ['application/postscript', '%!PS'],
+  } as const;
+  for (const [format, [type, start]] of Object.entries(types)) {
+    const image = await imageOf(code, `${format}?size=400`);
+    expect([image.status, image.headers['content-type']]).toEqual([200, type]);
+    expect(image.bytes.toString('latin1')).toMatch(start);
+  }
+  const picture = readPng((await imageOf(code, 'png?size=400')).bytes);
+  expect(picture.width).toBe(400);
+  expect(await scanBoth(picture)).toEqual([printed(code), printed(code)]);
+});
 
-  test('its image is the same bytes after its target has changed, for ever', async () => {
-    const code = await make({ eyeColor: '#9e2a2b' });
-    const before = await imageOf(code, 'png');
-    const body = { target: 'https://example.com/other', name: 'x' };
-    expect((await client.patch(pathOf(code), body)).json.imageUrl).toBe(code.imageUrl);
-    const after = await imageOf(code, 'png');
-    expect(after.bytes.equals(before.bytes)).toBe(true);
-    expect(after.headers.etag).toBe(before.headers.etag);
-    const asked = await imageOf(code, 'png?foreground=%23ff0000&dotStyle=dots&margin=0');
-    expect(asked.bytes.equals(before.bytes)).toBe(true);
-  });
+test('an image is the same bytes after its target has changed, for ever', async () => {
+  const code = await make({ eyeColor: '#9e2a2b' });
+  const before = await imageOf(code, 'png');
+  const body = { target: 'https://example.com/other', name: 'x' };
+  expect((await client.patch(pathOf(code), body)).json.imageUrl).toBe(code.imageUrl);
+  const after = await imageOf(code, 'png');
+  expect(after.bytes.equals(before.bytes)).toBe(true);
+  expect(after.headers.etag).toBe(before.headers.etag);
+  const asked = await imageOf(code, 'png?foreground=%23ff0000&dotStyle=dots&margin=0');
+  expect(asked.bytes.equals(before.bytes)).toBe(true);
+});
 
-  test('a new design is a new image under a new address; the old one is not immutable any more', async () => {
-    const code = await make();
-    const first = await imageAt(code.imageUrl);
-    const forEver = 'public, max-age=31536000, immutable';
-    expect(first.headers['cache-control']).toBe(forEver);
-    const { json } = await client.patch(pathOf(code), { design: { dotStyle: 'dots' } });
-    expect(json.imageUrl).not.toBe(code.imageUrl);
-    const now = await imageAt(code.imageUrl);
-    expect(now.headers['cache-control']).toBe('public, max-age=300');
-    expect(now.headers.etag).not.toBe(first.headers.etag);
-    expect((await imageAt(json.imageUrl)).headers['cache-control']).toBe(forEver);
-    const known = await imageOf(code, 'png', { 'if-none-match': word(now.headers.etag) });
-    expect([known.status, known.bytes.length]).toEqual([304, 0]);
-  });
+test('a new design is a new image under a new address; the old one is not immutable any more', async () => {
+  const code = await make();
+  const first = await imageAt(code.imageUrl);
+  const forEver = 'public, max-age=31536000, immutable';
+  expect(first.headers['cache-control']).toBe(forEver);
+  const { json } = await client.patch(pathOf(code), { design: { dotStyle: 'dots' } });
+  expect(json.imageUrl).not.toBe(code.imageUrl);
+  const now = await imageAt(code.imageUrl);
+  expect(now.headers['cache-control']).toBe('public, max-age=300');
+  expect(now.headers.etag).not.toBe(first.headers.etag);
+  expect((await imageAt(json.imageUrl)).headers['cache-control']).toBe(forEver);
+  const known = await imageOf(code, 'png', { 'if-none-match': word(now.headers.etag) });
+  expect([known.status, known.bytes.length]).toEqual([304, 0]);
 });
 
 describe('PATCH and PUT', () => {

@@ -74,33 +74,31 @@ test('405 names what is allowed, HEAD goes wherever GET does', async () => {
   expect(Number(head.headers['content-length'])).toBeGreaterThan(10);
 });
 
-describe('keys', () => {
-  test.each([
-    ['no header', undefined],
-    ['another scheme', 'Basic YTpi'],
-    ['an empty token', 'Bearer '],
-    ['two tokens', 'Bearer a b'],
-    ['a huge token', `Bearer ${'a'.repeat(3_000)}`],
-  ])('%s is 401 with WWW-Authenticate', async (_name, authorization) => {
-    const headers = { ...stranger(), ...(authorization === undefined ? {} : { authorization }) };
-    const answer = await client.get('/v1/qr-codes', { key: undefined, headers });
-    expect([answer.status, answer.json.code]).toEqual([401, 'unauthorized']);
-    expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
-  });
+test.each([
+  ['no header', undefined],
+  ['another scheme', 'Basic YTpi'],
+  ['an empty token', 'Bearer '],
+  ['two tokens', 'Bearer a b'],
+  ['a huge token', `Bearer ${'a'.repeat(3_000)}`],
+])('%s is 401 with WWW-Authenticate', async (_name, authorization) => {
+  const headers = { ...stranger(), ...(authorization === undefined ? {} : { authorization }) };
+  const answer = await client.get('/v1/qr-codes', { key: undefined, headers });
+  expect([answer.status, answer.json.code]).toEqual([401, 'unauthorized']);
+  expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+});
 
-  test('guessing is refused with 429 after 20 tries of one address, whatever else it forges', async () => {
-    // To the begin of a minute, in which all tries are.
-    clock.offsetMs += 60_000 - (clock.now() % 60_000);
-    const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9' };
-    const statuses: number[] = [];
-    let last: Answer | undefined;
-    for (let tries = 0; tries < 22; tries += 1) {
-      last = await client.get('/v1/qr-codes', { key: `a.b.${tries}`, headers });
-      statuses.push(last.status);
-    }
-    expect(statuses.slice(0, 20)).toEqual(Array(20).fill(401));
-    expect(last?.json.code).toBe('rate_limited');
-  });
+test('guessing is refused with 429 after 20 tries of one address, whatever else it forges', async () => {
+  // To the begin of a minute, in which all tries are.
+  clock.offsetMs += 60_000 - (clock.now() % 60_000);
+  const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9' };
+  const statuses: number[] = [];
+  let last: Answer | undefined;
+  for (let tries = 0; tries < 22; tries += 1) {
+    last = await client.get('/v1/qr-codes', { key: `a.b.${tries}`, headers });
+    statuses.push(last.status);
+  }
+  expect(statuses.slice(0, 20)).toEqual(Array(20).fill(401));
+  expect(last?.json.code).toBe('rate_limited');
 });
 
 test('under an Idempotency-Key the replay is the first answer, marked; nothing is made twice', async () => {

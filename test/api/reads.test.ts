@@ -22,37 +22,35 @@ beforeAll(async () => {
 
 const today = (): number => dayOf(clock.now());
 
-describe('analytics', () => {
-  test.each([
-    ['', () => [today(), today()]],
-    ['?from=2026-01-01&to=2026-01-31', () => [20_454, 20_484]],
-    ['?from=2026-01-01', () => [20_454, today()]],
-  ])('range %s', async (query, days) => {
-    service.scans.asked.length = 0;
-    await client.get(`/v1/qr-codes/${id}/analytics${query}`);
-    expect(service.scans.asked).toEqual([[no, ...days()].join(' ')]);
-  });
+test.each([
+  ['', () => [today(), today()]],
+  ['?from=2026-01-01&to=2026-01-31', () => [20_454, 20_484]],
+  ['?from=2026-01-01', () => [20_454, today()]],
+])('analytics range %s', async (query, days) => {
+  service.scans.asked.length = 0;
+  await client.get(`/v1/qr-codes/${id}/analytics${query}`);
+  expect(service.scans.asked).toEqual([[no, ...days()].join(' ')]);
+});
 
-  test.each([
-    'analytics?from=2026-02-01&to=2026-01-01',
-    'analytics?to=2026-01-31',
-    'analytics?from=2099-01-01',
-    'analytics/timeseries?interval=hour&from=2020-01-01',
-    'analytics/timeseries?from=1980-01-01',
-    'analytics/breakdown',
-  ])('%s is 422', async (path) => {
-    expect((await client.get(`/v1/qr-codes/${id}/${path}`)).status).toBe(422);
-  });
+test.each([
+  'analytics?from=2026-02-01&to=2026-01-01',
+  'analytics?to=2026-01-31',
+  'analytics?from=2099-01-01',
+  'analytics/timeseries?interval=hour&from=2020-01-01',
+  'analytics/timeseries?from=1980-01-01',
+  'analytics/breakdown',
+])('%s is 422', async (path) => {
+  expect((await client.get(`/v1/qr-codes/${id}/${path}`)).status).toBe(422);
+});
 
-  test('a defect below is a 500 that says nothing, and a log entry that says all', async () => {
-    service.scans.failure = new Error('secret detail');
-    const answer = await client.get(`/v1/qr-codes/${id}/analytics`);
-    service.scans.failure = undefined;
-    expect([answer.status, answer.json.code]).toEqual([500, 'internal_error']);
-    expect(answer.text).not.toContain('secret');
-    const line = service.logLines.find((text) => text.includes(word(answer.json.requestId)));
-    expect(line).toContain('secret detail');
-  });
+test('a defect below is a 500 that says nothing, and a log entry that says all', async () => {
+  service.scans.failure = new Error('secret detail');
+  const answer = await client.get(`/v1/qr-codes/${id}/analytics`);
+  service.scans.failure = undefined;
+  expect([answer.status, answer.json.code]).toEqual([500, 'internal_error']);
+  expect(answer.text).not.toContain('secret');
+  const line = service.logLines.find((text) => text.includes(word(answer.json.requestId)));
+  expect(line).toContain('secret detail');
 });
 
 const { service: own, client: other, makeCode: makeOther } = await useTestApi();

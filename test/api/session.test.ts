@@ -14,43 +14,41 @@ const { service } = await useTestApi({ environment });
 const browser = new Browser(service);
 afterAll(() => browser.close());
 
-describe('signing in', () => {
-  test('gives a cookie for this host that scripts cannot read, and a CSRF token', async () => {
-    const answer = await browser.signIn(email.toUpperCase(), password);
-    expect(answer.status).toBe(200);
-    expect(answer.headers['set-cookie']).toMatch(
-      /^quietzone=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
-    );
-    expect(answer.json).toMatchObject({ user: { email }, workspace: { role: 'owner' } });
-    const session = await browser.get('/v1/session');
-    expect(session.json).toEqual(answer.json);
-    expect(session.headers['x-ratelimit-limit']).toBe('600');
-    expect(JSON.stringify(service.logLines)).not.toContain(browser.cookie.split('=')[1]);
-  });
+test('signing in gives a cookie for this host that scripts cannot read, and a CSRF token', async () => {
+  const answer = await browser.signIn(email.toUpperCase(), password);
+  expect(answer.status).toBe(200);
+  expect(answer.headers['set-cookie']).toMatch(
+    /^quietzone=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
+  );
+  expect(answer.json).toMatchObject({ user: { email }, workspace: { role: 'owner' } });
+  const session = await browser.get('/v1/session');
+  expect(session.json).toEqual(answer.json);
+  expect(session.headers['x-ratelimit-limit']).toBe('600');
+  expect(JSON.stringify(service.logLines)).not.toContain(browser.cookie.split('=')[1]);
+});
 
-  test('answers a wrong password and an unknown e-mail alike', async () => {
-    const answerTo = async (who: string) => {
-      const { status, json, headers } = await browser.signIn(who, 'wrong', '192.0.2.1');
-      return { status, json: { ...json, requestId: '' }, cookie: headers['set-cookie'] };
-    };
-    const known = await answerTo(email);
-    expect(known).toMatchObject({ status: 401, cookie: undefined });
-    expect(await answerTo('nobody@example.com')).toEqual(known);
-  });
+test('signing in answers a wrong password and an unknown e-mail alike', async () => {
+  const answerTo = async (who: string) => {
+    const { status, json, headers } = await browser.signIn(who, 'wrong', '192.0.2.1');
+    return { status, json: { ...json, requestId: '' }, cookie: headers['set-cookie'] };
+  };
+  const known = await answerTo(email);
+  expect(known).toMatchObject({ status: 401, cookie: undefined });
+  expect(await answerTo('nobody@example.com')).toEqual(known);
+});
 
-  test('waits longer after each failure, whether the account exists or not', async () => {
-    for (const [who, net] of [
-      ['stuffed@example.com', '198.51.100'],
-      [email, '203.0.113'],
-    ] as const) {
-      let last = await browser.signIn(who, 'no', `${net}.0`);
-      for (let at = 1; at < 14 && last.status !== 429; at += 1) {
-        last = await browser.signIn(who, 'no', `${net}.${at}`);
-      }
-      expect(last.status).toBe(429);
-      expect(Number(last.headers['retry-after'])).toBeGreaterThan(0);
+test('signing in waits longer after each failure, whether the account exists or not', async () => {
+  for (const [who, net] of [
+    ['stuffed@example.com', '198.51.100'],
+    [email, '203.0.113'],
+  ] as const) {
+    let last = await browser.signIn(who, 'no', `${net}.0`);
+    for (let at = 1; at < 14 && last.status !== 429; at += 1) {
+      last = await browser.signIn(who, 'no', `${net}.${at}`);
     }
-  });
+    expect(last.status).toBe(429);
+    expect(Number(last.headers['retry-after'])).toBeGreaterThan(0);
+  }
 });
 
 describe('a session', () => {

@@ -150,86 +150,84 @@ describe('deliveries', () => {
   });
 });
 
-describe('dead letters', () => {
-  test('come after the last attempt, and are replayed with the same id and bytes', async () => {
-    receiver.behave(broken);
-    const made = await endpoint();
-    await happen();
-    const [dead] = await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 1);
-    expect(dead).toMatchObject({ state: 'dead', deadReason: 'exhausted', attemptCount: 3 });
-    expect(dead?.lastAttempt).toMatchObject({ status: 500, failure: 'status', answer: 'broken' });
-    const keptMs = Date.parse(word(dead?.expiresAt)) - Date.parse(word(dead?.deadAt));
-    expect(Math.round(keptMs / 3_600_000)).toBe(7 * 24);
-    expect(await get(`/webhooks/${word(made.id)}`)).toMatchObject({
-      health: { state: 'failing', consecutiveFailures: 3, waiting: 0 },
-    });
-    receiver.behave(healthy);
-    const path = `/webhooks/dead-letters/${word(dead?.id)}/replay`;
-    const replayed = await post(path);
-    expect([replayed.status, replayed.json.id]).toEqual([202, dead?.id]);
-    const requests = await receiver.arrived(4);
-    expect(new Set(requests.map(({ body }) => String(body))).size).toBe(1);
-    await listed(deliveriesOf(made, '?state=delivered'), 1);
-    expect((await post(path)).status).toBe(409);
-    await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 0);
+test('dead letters come after the last attempt, and are replayed with the same id and bytes', async () => {
+  receiver.behave(broken);
+  const made = await endpoint();
+  await happen();
+  const [dead] = await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 1);
+  expect(dead).toMatchObject({ state: 'dead', deadReason: 'exhausted', attemptCount: 3 });
+  expect(dead?.lastAttempt).toMatchObject({ status: 500, failure: 'status', answer: 'broken' });
+  const keptMs = Date.parse(word(dead?.expiresAt)) - Date.parse(word(dead?.deadAt));
+  expect(Math.round(keptMs / 3_600_000)).toBe(7 * 24);
+  expect(await get(`/webhooks/${word(made.id)}`)).toMatchObject({
+    health: { state: 'failing', consecutiveFailures: 3, waiting: 0 },
   });
+  receiver.behave(healthy);
+  const path = `/webhooks/dead-letters/${word(dead?.id)}/replay`;
+  const replayed = await post(path);
+  expect([replayed.status, replayed.json.id]).toEqual([202, dead?.id]);
+  const requests = await receiver.arrived(4);
+  expect(new Set(requests.map(({ body }) => String(body))).size).toBe(1);
+  await listed(deliveriesOf(made, '?state=delivered'), 1);
+  expect((await post(path)).status).toBe(409);
+  await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 0);
+});
 
-  test('are found and replayed by time and endpoint', async () => {
-    receiver.behave(broken);
-    const [one, other] = [await endpoint(), await endpoint()];
-    for (let count = 1; count <= 3; count += 1) await happen();
-    const of = (made: Json): string => `/webhooks/dead-letters?endpointId=${word(made.id)}`;
-    await listed(of(other), 3);
-    const dead = await listed(of(one), 3);
-    const times = dead.map(({ deadAt }) => word(deadAt));
-    expect(times).toEqual([...times].sort().toReversed());
-    const [newest = '', , oldest = ''] = times;
-    await listed(`${of(one)}&from=${oldest}&to=${newest}`, 3);
-    const afterMs = Date.parse(newest) + 1;
-    await listed(`${of(one)}&from=${new Date(afterMs).toISOString()}`, 0);
-    const today = oldest.slice(0, 10);
-    await listed(`${of(one)}&from=${today}`, 3);
-    await listed(`${of(one)}&to=2020-01-01`, 0);
-    const paged = await get(`${of(one)}&limit=2`);
-    const rest = await get(`${of(one)}&limit=2&cursor=${word(paged.nextCursor)}`);
-    const both = [paged, rest].flatMap(({ data }) => Object.values(data ?? {}));
-    expect([paged.total, ...both.map(({ id }) => id)]).toEqual([3, ...dead.map(({ id }) => id)]);
-    receiver.behave(healthy);
-    const before = receiver.requests.length;
-    const range = { from: today, to: newest, endpointId: one.id };
-    const replayed = await post('/webhooks/dead-letters/replay', range, 'range-1');
-    expect([replayed.status, replayed.json]).toEqual([202, { replayed: 3 }]);
-    expect((await post('/webhooks/dead-letters/replay', range, 'range-1')).json).toEqual({
-      replayed: 3,
-    });
-    await listed(of(one), 0);
-    await listed(deliveriesOf(one, '?state=delivered'), 3);
-    expect(new Set(receiver.requests.slice(before).map(idOf)).size).toBe(3);
-    await listed(of(other), 3);
-    const all = { from: '2020-01-01', to: '2100-01-01' };
-    expect((await post('/webhooks/dead-letters/replay', all)).json).toEqual({ replayed: 3 });
-    await listed(deliveriesOf(other, '?state=delivered'), 3);
+test('dead letters are found and replayed by time and endpoint', async () => {
+  receiver.behave(broken);
+  const [one, other] = [await endpoint(), await endpoint()];
+  for (let count = 1; count <= 3; count += 1) await happen();
+  const of = (made: Json): string => `/webhooks/dead-letters?endpointId=${word(made.id)}`;
+  await listed(of(other), 3);
+  const dead = await listed(of(one), 3);
+  const times = dead.map(({ deadAt }) => word(deadAt));
+  expect(times).toEqual([...times].sort().toReversed());
+  const [newest = '', , oldest = ''] = times;
+  await listed(`${of(one)}&from=${oldest}&to=${newest}`, 3);
+  const afterMs = Date.parse(newest) + 1;
+  await listed(`${of(one)}&from=${new Date(afterMs).toISOString()}`, 0);
+  const today = oldest.slice(0, 10);
+  await listed(`${of(one)}&from=${today}`, 3);
+  await listed(`${of(one)}&to=2020-01-01`, 0);
+  const paged = await get(`${of(one)}&limit=2`);
+  const rest = await get(`${of(one)}&limit=2&cursor=${word(paged.nextCursor)}`);
+  const both = [paged, rest].flatMap(({ data }) => Object.values(data ?? {}));
+  expect([paged.total, ...both.map(({ id }) => id)]).toEqual([3, ...dead.map(({ id }) => id)]);
+  receiver.behave(healthy);
+  const before = receiver.requests.length;
+  const range = { from: today, to: newest, endpointId: one.id };
+  const replayed = await post('/webhooks/dead-letters/replay', range, 'range-1');
+  expect([replayed.status, replayed.json]).toEqual([202, { replayed: 3 }]);
+  expect((await post('/webhooks/dead-letters/replay', range, 'range-1')).json).toEqual({
+    replayed: 3,
   });
+  await listed(of(one), 0);
+  await listed(deliveriesOf(one, '?state=delivered'), 3);
+  expect(new Set(receiver.requests.slice(before).map(idOf)).size).toBe(3);
+  await listed(of(other), 3);
+  const all = { from: '2020-01-01', to: '2100-01-01' };
+  expect((await post('/webhooks/dead-letters/replay', all)).json).toEqual({ replayed: 3 });
+  await listed(deliveriesOf(other, '?state=delivered'), 3);
+});
 
-  test('410 disables the endpoint; what was dead goes out once it is enabled again', async () => {
-    const made = await endpoint();
-    receiver.behave({ kind: 'answer', status: 410 });
-    await happen();
-    const [dead] = await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 1);
-    expect(dead?.deadReason).toBe('gone');
-    const path = `/webhooks/${word(made.id)}`;
-    const { json } = await eventually(path, (answer) => word(answer.json.status) === 'disabled');
-    expect(json.disabledReason).toBe('gone');
-    const replay = `/webhooks/dead-letters/${word(dead?.id)}/replay`;
-    const one = await post(replay);
-    const range = { from: '2020-01-01', to: '2100-01-01', endpointId: made.id };
-    const many = await post('/webhooks/dead-letters/replay', range);
-    expect([one.status, many.status, many.json.detail]).toEqual([409, 409, one.json.detail]);
-    receiver.behave(healthy);
-    await client.patch(`/v1${path}`, { status: 'enabled' });
-    expect((await post(replay)).status).toBe(202);
-    await listed(deliveriesOf(made, '?state=delivered'), 1);
-  });
+test('410 disables the endpoint; what was dead goes out once it is enabled again', async () => {
+  const made = await endpoint();
+  receiver.behave({ kind: 'answer', status: 410 });
+  await happen();
+  const [dead] = await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 1);
+  expect(dead?.deadReason).toBe('gone');
+  const path = `/webhooks/${word(made.id)}`;
+  const { json } = await eventually(path, (answer) => word(answer.json.status) === 'disabled');
+  expect(json.disabledReason).toBe('gone');
+  const replay = `/webhooks/dead-letters/${word(dead?.id)}/replay`;
+  const one = await post(replay);
+  const range = { from: '2020-01-01', to: '2100-01-01', endpointId: made.id };
+  const many = await post('/webhooks/dead-letters/replay', range);
+  expect([one.status, many.status, many.json.detail]).toEqual([409, 409, one.json.detail]);
+  receiver.behave(healthy);
+  await client.patch(`/v1${path}`, { status: 'enabled' });
+  expect((await post(replay)).status).toBe(202);
+  await listed(deliveriesOf(made, '?state=delivered'), 1);
 });
 
 test('fixed words of a path win over ids', async () => {

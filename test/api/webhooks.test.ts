@@ -146,45 +146,43 @@ test('three secrets are valid at a time, and none but the new one after an overl
   expect(signers(newest(), [...secrets, word(last.json.secret)])).toEqual([last.json.secret]);
 });
 
-describe('a sample', () => {
-  test.each(eventKinds)(
-    'of %s is sent at once, whatever the endpoint subscribes to',
-    async (kind) => {
-      const made = await create();
-      const answer = await sample(made, kind);
-      expect([answer.status, answer.json.delivered]).toEqual([200, true]);
-      expect(answer.json.attempt).toMatchObject({ status: 200, failure: null, answer: 'ok' });
-      expect(answer.json.attempt?.remoteIp).toBe('127.0.0.1');
-      const { headers, body } = newest();
-      const envelope: Json = JSON.parse(String(body));
-      expect(envelope.event).toBe(kind);
-      expect(envelope.id).toMatch(/^evt_[0-9a-z]{20}$/);
-      expect('createdAt' in envelope).toBe(kind.startsWith('qr.'));
-      expect([headers['x-service-event'], headers['x-service-attempt']]).toEqual([kind, '1']);
-      expect(signers(newest(), [word(made.json.secret)])).toHaveLength(1);
-      expect(headers['x-service-delivery']).toBe(answer.json.deliveryId);
-      const logged = await client.get(`/v1/webhooks/deliveries/${word(answer.json.deliveryId)}`);
-      expect(logged.json).toMatchObject({ state: 'delivered', eventIds: [envelope.id] });
-      expect(logged.json.body).toBe(String(body));
-      await client.delete(pathOf(made));
-    },
-  );
-
-  test('says what went wrong, and is not tried again', async () => {
+test.each(eventKinds)(
+  'a sample of %s is sent at once, whatever the endpoint subscribes to',
+  async (kind) => {
     const made = await create();
-    receiver.behave({ kind: 'answer', status: 500, body: 'no\u0000 luck' });
-    const answer = await sample(made);
-    expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject({
-      delivered: false,
-      attempt: { status: 500, failure: 'status', answer: 'no\u0000 luck' },
-    });
-    const { json } = await client.get(pathOf(made));
-    expect(json.health).toMatchObject({ waiting: 0 });
-    await client.patch(pathOf(made), { status: 'disabled' });
-    receiver.behave(healthy);
-    expect((await sample(made)).json.delivered).toBe(true);
+    const answer = await sample(made, kind);
+    expect([answer.status, answer.json.delivered]).toEqual([200, true]);
+    expect(answer.json.attempt).toMatchObject({ status: 200, failure: null, answer: 'ok' });
+    expect(answer.json.attempt?.remoteIp).toBe('127.0.0.1');
+    const { headers, body } = newest();
+    const envelope: Json = JSON.parse(String(body));
+    expect(envelope.event).toBe(kind);
+    expect(envelope.id).toMatch(/^evt_[0-9a-z]{20}$/);
+    expect('createdAt' in envelope).toBe(kind.startsWith('qr.'));
+    expect([headers['x-service-event'], headers['x-service-attempt']]).toEqual([kind, '1']);
+    expect(signers(newest(), [word(made.json.secret)])).toHaveLength(1);
+    expect(headers['x-service-delivery']).toBe(answer.json.deliveryId);
+    const logged = await client.get(`/v1/webhooks/deliveries/${word(answer.json.deliveryId)}`);
+    expect(logged.json).toMatchObject({ state: 'delivered', eventIds: [envelope.id] });
+    expect(logged.json.body).toBe(String(body));
+    await client.delete(pathOf(made));
+  },
+);
+
+test('a sample says what went wrong, and is not tried again', async () => {
+  const made = await create();
+  receiver.behave({ kind: 'answer', status: 500, body: 'no\u0000 luck' });
+  const answer = await sample(made);
+  expect(answer.status).toBe(200);
+  expect(answer.json).toMatchObject({
+    delivered: false,
+    attempt: { status: 500, failure: 'status', answer: 'no\u0000 luck' },
   });
+  const { json } = await client.get(pathOf(made));
+  expect(json.health).toMatchObject({ waiting: 0 });
+  await client.patch(pathOf(made), { status: 'disabled' });
+  receiver.behave(healthy);
+  expect((await sample(made)).json.delivered).toBe(true);
 });
 
 test('a workspace has at most fifty', async () => {

@@ -38,49 +38,47 @@ async function kinds(): Promise<string[]> {
   return items.map(({ event }) => word(event).replace('subscription.', '')).toReversed();
 }
 
-describe('the whole way', () => {
-  it('is a checkout, its confirmation, a change, a cancellation that is taken back', async () => {
-    const subscription = async (): Promise<Json> => (await call('GET', '/subscription')).json;
-    expect(await subscription()).toEqual({ plan: 'free', status: 'none' });
-    const opened = await checkout('pro', 'year');
-    const id = word(opened.json.id);
-    expect(id).toMatch(/^chk_[0-9a-hjkmnp-tv-z]{20}$/);
-    expect([opened.status, opened.headers.location]).toEqual([201, `/v1/billing/checkout/${id}`]);
-    expect(opened.json).toMatchObject({ status: 'open', amount: 290, currency: 'EUR' });
-    const confirmed = await call('POST', `/checkout/${id}/confirm`);
-    expect(confirmed.json.status).toBe('complete');
-    expect(confirmed.headers['x-ratelimit-limit']).toBe('20');
-    const { id: workspaceId } = service.first.workspace;
-    const terms = { plan: 'pro', interval: 'year', amount: 290, currency: 'EUR' };
-    const [created] = await events();
-    expect(created?.data).toMatchObject({ workspaceId, ...terms });
-    expect(created).not.toHaveProperty('createdAt');
-    const active = await call('GET', '/subscription');
-    expect(active.headers['x-ratelimit-limit']).toBe('120');
-    const body = { plan: 'business', interval: 'month' };
-    const changed = await call('PATCH', '/subscription', { body });
-    expect(changed.json).toMatchObject({ ...body, status: 'active', amount: 99 });
-    const canceled = await call('DELETE', '/subscription', { body: { reason: 'Moving' } });
-    const effectiveAt = changed.json.currentPeriodEnd;
-    expect(canceled.json).toEqual({ status: 'canceling', effectiveAt });
-    expect((await call('POST', '/subscription/resume')).json.status).toBe('active');
-    expect(await kinds()).toEqual(['created', 'updated', 'canceled']);
-  });
+it('the whole way is a checkout, its confirmation, a change, a cancellation that is taken back', async () => {
+  const subscription = async (): Promise<Json> => (await call('GET', '/subscription')).json;
+  expect(await subscription()).toEqual({ plan: 'free', status: 'none' });
+  const opened = await checkout('pro', 'year');
+  const id = word(opened.json.id);
+  expect(id).toMatch(/^chk_[0-9a-hjkmnp-tv-z]{20}$/);
+  expect([opened.status, opened.headers.location]).toEqual([201, `/v1/billing/checkout/${id}`]);
+  expect(opened.json).toMatchObject({ status: 'open', amount: 290, currency: 'EUR' });
+  const confirmed = await call('POST', `/checkout/${id}/confirm`);
+  expect(confirmed.json.status).toBe('complete');
+  expect(confirmed.headers['x-ratelimit-limit']).toBe('20');
+  const { id: workspaceId } = service.first.workspace;
+  const terms = { plan: 'pro', interval: 'year', amount: 290, currency: 'EUR' };
+  const [created] = await events();
+  expect(created?.data).toMatchObject({ workspaceId, ...terms });
+  expect(created).not.toHaveProperty('createdAt');
+  const active = await call('GET', '/subscription');
+  expect(active.headers['x-ratelimit-limit']).toBe('120');
+  const body = { plan: 'business', interval: 'month' };
+  const changed = await call('PATCH', '/subscription', { body });
+  expect(changed.json).toMatchObject({ ...body, status: 'active', amount: 99 });
+  const canceled = await call('DELETE', '/subscription', { body: { reason: 'Moving' } });
+  const effectiveAt = changed.json.currentPeriodEnd;
+  expect(canceled.json).toEqual({ status: 'canceling', effectiveAt });
+  expect((await call('POST', '/subscription/resume')).json.status).toBe('active');
+  expect(await kinds()).toEqual(['created', 'updated', 'canceled']);
+});
 
-  it('lists plans with prices and limits', async () => {
-    const { items } = await call('GET', '/plans');
-    const plans = ['free', 'starter', 'pro', 'business', 'enterprise'];
-    expect(items.map(({ plan }) => plan)).toEqual(plans);
-    expect(items[1]).toEqual({
-      plan: 'starter',
-      limits: { perMinute: 60, perDay: 10_000 },
-      prices: [
-        { interval: 'month', amount: 9, currency: 'EUR' },
-        { interval: 'year', amount: 90, currency: 'EUR' },
-      ],
-    });
-    expect(items[4]).toMatchObject({ limits: { perDay: null }, prices: [] });
+it('plans are listed with prices and limits', async () => {
+  const { items } = await call('GET', '/plans');
+  const plans = ['free', 'starter', 'pro', 'business', 'enterprise'];
+  expect(items.map(({ plan }) => plan)).toEqual(plans);
+  expect(items[1]).toEqual({
+    plan: 'starter',
+    limits: { perMinute: 60, perDay: 10_000 },
+    prices: [
+      { interval: 'month', amount: 9, currency: 'EUR' },
+      { interval: 'year', amount: 90, currency: 'EUR' },
+    ],
   });
+  expect(items[4]).toMatchObject({ limits: { perDay: null }, prices: [] });
 });
 
 describe('bad input', () => {

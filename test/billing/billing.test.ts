@@ -106,99 +106,95 @@ it('a change is refused without a subscription, when canceled, and for what is n
   expect(fixture.plan()).toBe('pro');
 });
 
-describe('a cancellation', () => {
-  it('leaves the plan until effectiveAt, then Free, once; emitted at once, with its reason', async () => {
-    const { fixture, workspaceNo, billing, clock } = await openSubscribed();
-    const { subscription } = await billing.cancel(workspaceNo, 'Moving');
-    const effectiveAtMs = subscription?.effectiveAtMs ?? 0;
-    expect(effectiveAtMs).toBe(addMonths(clock.now(), 1));
-    expect(fixture.emitted().at(-1)).toMatchObject({
-      event: 'subscription.canceled',
-      data: {
-        workspaceId: fixture.actor.workspaceId,
-        effectiveAt: isoTime(effectiveAtMs),
-        reason: 'Moving',
-      },
-    });
-    clock.set(effectiveAtMs - 1);
-    await billing.tick();
-    expect(fixture.plan()).toBe('pro');
-    clock.set(effectiveAtMs);
-    await billing.tick();
-    expect([fixture.plan(), fixture.due()]).toEqual(['free', []]);
-    await billing.tick();
-    expect(fixture.emitted()).toHaveLength(2);
+it('a cancellation leaves the plan until effectiveAt, then Free, once; emitted at once, with its reason', async () => {
+  const { fixture, workspaceNo, billing, clock } = await openSubscribed();
+  const { subscription } = await billing.cancel(workspaceNo, 'Moving');
+  const effectiveAtMs = subscription?.effectiveAtMs ?? 0;
+  expect(effectiveAtMs).toBe(addMonths(clock.now(), 1));
+  expect(fixture.emitted().at(-1)).toMatchObject({
+    event: 'subscription.canceled',
+    data: {
+      workspaceId: fixture.actor.workspaceId,
+      effectiveAt: isoTime(effectiveAtMs),
+      reason: 'Moving',
+    },
   });
-
-  it('is taken back until it takes effect, and not after, even before the tick', async () => {
-    const { fixture, workspaceNo, billing, clock } = await openSubscribed();
-    await billing.cancel(workspaceNo, undefined);
-    await expect(billing.cancel(workspaceNo, undefined)).rejects.toThrow(/canceled already/);
-    const resumed = await billing.resume(workspaceNo, nothing);
-    expect(resumed.subscription).toMatchObject({ state: 'active' });
-    expect(resumed.subscription).not.toHaveProperty('reason');
-    await billing.cancel(workspaceNo, undefined);
-    clock.move(32 * dayMs);
-    await expect(billing.resume(workspaceNo, nothing)).rejects.toThrow(/no subscription/);
-    expect(fixture.plan()).toBe('free');
-    await fixture.subscribe('starter');
-    expect(fixture.plan()).toBe('starter');
-  });
-
-  it('does not take away a plan that the operator has set since', async () => {
-    const { fixture, workspaceNo, billing, clock } = await openSubscribed();
-    await billing.cancel(workspaceNo, undefined);
-    await fixture.app.workspaces.workspaces.setPlan(workspaceNo, 'enterprise');
-    clock.move(32 * dayMs);
-    await billing.tick();
-    expect(fixture.plan()).toBe('enterprise');
-    expect(billing.status(workspaceNo).subscription?.state).toBe('none');
-  });
+  clock.set(effectiveAtMs - 1);
+  await billing.tick();
+  expect(fixture.plan()).toBe('pro');
+  clock.set(effectiveAtMs);
+  await billing.tick();
+  expect([fixture.plan(), fixture.due()]).toEqual(['free', []]);
+  await billing.tick();
+  expect(fixture.emitted()).toHaveLength(2);
 });
 
-describe('time', () => {
-  it('renews an active subscription by whole periods, also after years away', async () => {
-    const fixture = await openBillingFixture();
-    const { workspaceNo } = fixture.actor;
-    fixture.app.clock.set(Date.UTC(2026, 0, 31, 12));
-    await fixture.subscribe('pro');
-    const period = () => {
-      const record = fixture.billing.status(workspaceNo).subscription;
-      return [isoTime(record?.periodStartMs ?? 0), isoTime(record?.periodEndMs ?? 0)];
-    };
-    const at = (day: string): string => `${day}T12:00:00.000Z`;
-    expect(period()).toEqual([at('2026-01-31'), at('2026-02-28')]);
-    fixture.app.clock.set(Date.UTC(2026, 1, 28, 12));
-    await fixture.billing.tick();
-    expect(period()).toEqual([at('2026-02-28'), at('2026-03-31')]);
-    fixture.app.clock.set(Date.UTC(2029, 5, 1));
-    await fixture.restart();
-    await fixture.billing.tick();
-    expect(period()).toEqual([at('2029-05-31'), at('2029-06-30')]);
-    expect([fixture.plan(), fixture.emitted().length]).toEqual(['pro', 1]);
-  });
+it('a cancellation is taken back until it takes effect, and not after, even before the tick', async () => {
+  const { fixture, workspaceNo, billing, clock } = await openSubscribed();
+  await billing.cancel(workspaceNo, undefined);
+  await expect(billing.cancel(workspaceNo, undefined)).rejects.toThrow(/canceled already/);
+  const resumed = await billing.resume(workspaceNo, nothing);
+  expect(resumed.subscription).toMatchObject({ state: 'active' });
+  expect(resumed.subscription).not.toHaveProperty('reason');
+  await billing.cancel(workspaceNo, undefined);
+  clock.move(32 * dayMs);
+  await expect(billing.resume(workspaceNo, nothing)).rejects.toThrow(/no subscription/);
+  expect(fixture.plan()).toBe('free');
+  await fixture.subscribe('starter');
+  expect(fixture.plan()).toBe('starter');
+});
 
-  it('ends many that are due together in a few ticks', async () => {
-    const fixture = await openBillingFixture();
-    await fixture.subscribe('pro');
-    const { store } = fixture.app;
-    const record = store.billing.subscriptions.get(1)!;
-    const endMs = fixture.app.clock.now() + dayMs;
-    const own = store.workspaces.get(1)!;
-    await store.environment.transaction(() => {
-      for (let no = 2; no <= 350; no += 1) {
-        store.workspaces.put(no, { ...own, no, plan: 'pro' });
-        const canceling = { ...record, workspaceNo: no, state: 'canceling' } as const;
-        store.billing.subscriptions.put(no, { ...canceling, effectiveAtMs: endMs });
-        store.billing.subscriptionDue.set([no], endMs);
-      }
-    });
-    fixture.app.clock.set(endMs);
-    await fixture.billing.tick();
-    const left = [...store.workspaces.range({})].filter(({ value }) => value.plan !== 'free');
-    expect(left.map(({ key }) => key)).toEqual([1]);
-    expect(fixture.due()).toHaveLength(1);
+it('a cancellation does not take away a plan that the operator has set since', async () => {
+  const { fixture, workspaceNo, billing, clock } = await openSubscribed();
+  await billing.cancel(workspaceNo, undefined);
+  await fixture.app.workspaces.workspaces.setPlan(workspaceNo, 'enterprise');
+  clock.move(32 * dayMs);
+  await billing.tick();
+  expect(fixture.plan()).toBe('enterprise');
+  expect(billing.status(workspaceNo).subscription?.state).toBe('none');
+});
+
+it('time renews an active subscription by whole periods, also after years away', async () => {
+  const fixture = await openBillingFixture();
+  const { workspaceNo } = fixture.actor;
+  fixture.app.clock.set(Date.UTC(2026, 0, 31, 12));
+  await fixture.subscribe('pro');
+  const period = () => {
+    const record = fixture.billing.status(workspaceNo).subscription;
+    return [isoTime(record?.periodStartMs ?? 0), isoTime(record?.periodEndMs ?? 0)];
+  };
+  const at = (day: string): string => `${day}T12:00:00.000Z`;
+  expect(period()).toEqual([at('2026-01-31'), at('2026-02-28')]);
+  fixture.app.clock.set(Date.UTC(2026, 1, 28, 12));
+  await fixture.billing.tick();
+  expect(period()).toEqual([at('2026-02-28'), at('2026-03-31')]);
+  fixture.app.clock.set(Date.UTC(2029, 5, 1));
+  await fixture.restart();
+  await fixture.billing.tick();
+  expect(period()).toEqual([at('2029-05-31'), at('2029-06-30')]);
+  expect([fixture.plan(), fixture.emitted().length]).toEqual(['pro', 1]);
+});
+
+it('time ends many that are due together in a few ticks', async () => {
+  const fixture = await openBillingFixture();
+  await fixture.subscribe('pro');
+  const { store } = fixture.app;
+  const record = store.billing.subscriptions.get(1)!;
+  const endMs = fixture.app.clock.now() + dayMs;
+  const own = store.workspaces.get(1)!;
+  await store.environment.transaction(() => {
+    for (let no = 2; no <= 350; no += 1) {
+      store.workspaces.put(no, { ...own, no, plan: 'pro' });
+      const canceling = { ...record, workspaceNo: no, state: 'canceling' } as const;
+      store.billing.subscriptions.put(no, { ...canceling, effectiveAtMs: endMs });
+      store.billing.subscriptionDue.set([no], endMs);
+    }
   });
+  fixture.app.clock.set(endMs);
+  await fixture.billing.tick();
+  const left = [...store.workspaces.range({})].filter(({ value }) => value.plan !== 'free');
+  expect(left.map(({ key }) => key)).toEqual([1]);
+  expect(fixture.due()).toHaveLength(1);
 });
 
 it('makes a canceled plan Free, after a stop and while it runs', async () => {

@@ -1,5 +1,5 @@
 /** Campaigns: what is accepted and refused, which codes are members, which events are emitted, and conversions. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { campaignStateAt } from '../../src/model/campaign.ts';
 import { dayMs, dayOf } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
@@ -63,71 +63,69 @@ test('a new campaign with faults is refused with all of them, and leaves nothing
   expect(fixture.emitted('campaign.created')).toEqual([]);
 });
 
-describe('membership', () => {
-  test('a code’s campaignIds and a campaign’s list are the same thing', async () => {
-    const { fixture, campaigns, codes, a, b } = await openParts(2);
-    const one = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
-    const two = await campaigns.create(actor, { name: '2', ...march, qrCodeIds: [a, b] });
-    const idsOf = (id: string) =>
-      codes.memberships.campaignsOf(codes.find(1, id)?.no ?? 0).map((campaign) => campaign.id);
-    expect([idsOf(a), idsOf(b)]).toEqual([[one.id, two.id], [two.id]]);
-    const c = await codes.create(actor, { target, campaignIds: [one.id] });
-    expect(campaigns.qrCodeIdsOf(one)).toEqual([a, c.id]);
-    await codes.change(actor, c.id, { campaignIds: [two.id] });
-    expect([campaigns.qrCodeIdsOf(one), campaigns.qrCodeIdsOf(two)]).toEqual([[a], [a, b, c.id]]);
-    expect(await listed(fixture, two.id)).toEqual([a, b, c.id].sort());
-    await campaigns.change(actor, two.id, { qrCodeIds: [b] });
-    expect(idsOf(c.id)).toEqual([]);
-    expect(await listed(fixture, two.id)).toEqual([b]);
-    await codes.change(actor, c.id, { campaignIds: [one.id] });
-    expect(idsOf(c.id)).toEqual([one.id]);
-    await codes.change(actor, c.id, { campaignIds: null });
-    expect(campaigns.qrCodeIdsOf(one)).toEqual([a]);
-    await campaigns.delete(actor, one.id);
-    expect([idsOf(a), await listed(fixture, one.id)]).toEqual([[], []]);
-    const { campaignCodes, codeCampaigns } = fixture.app.store.campaigns;
-    expect([campaignCodes.count({}), codeCampaigns.count({})]).toEqual([1, 1]);
-  });
+test('a code’s campaignIds and a campaign’s list are the same thing', async () => {
+  const { fixture, campaigns, codes, a, b } = await openParts(2);
+  const one = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
+  const two = await campaigns.create(actor, { name: '2', ...march, qrCodeIds: [a, b] });
+  const idsOf = (id: string) =>
+    codes.memberships.campaignsOf(codes.find(1, id)?.no ?? 0).map((campaign) => campaign.id);
+  expect([idsOf(a), idsOf(b)]).toEqual([[one.id, two.id], [two.id]]);
+  const c = await codes.create(actor, { target, campaignIds: [one.id] });
+  expect(campaigns.qrCodeIdsOf(one)).toEqual([a, c.id]);
+  await codes.change(actor, c.id, { campaignIds: [two.id] });
+  expect([campaigns.qrCodeIdsOf(one), campaigns.qrCodeIdsOf(two)]).toEqual([[a], [a, b, c.id]]);
+  expect(await listed(fixture, two.id)).toEqual([a, b, c.id].sort());
+  await campaigns.change(actor, two.id, { qrCodeIds: [b] });
+  expect(idsOf(c.id)).toEqual([]);
+  expect(await listed(fixture, two.id)).toEqual([b]);
+  await codes.change(actor, c.id, { campaignIds: [one.id] });
+  expect(idsOf(c.id)).toEqual([one.id]);
+  await codes.change(actor, c.id, { campaignIds: null });
+  expect(campaigns.qrCodeIdsOf(one)).toEqual([a]);
+  await campaigns.delete(actor, one.id);
+  expect([idsOf(a), await listed(fixture, one.id)]).toEqual([[], []]);
+  const { campaignCodes, codeCampaigns } = fixture.app.store.campaigns;
+  expect([campaignCodes.count({}), codeCampaigns.count({})]).toEqual([1, 1]);
+});
 
-  test('an unknown, foreign or full campaign is refused with the field’s name', async () => {
-    const { fixture, campaigns, codes, a } = await openParts(1);
-    const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [] });
-    const unknown = ['validation_failed', 'campaignIds.0 unknown_campaign'];
-    expect(await faultsOf(codes.create(stranger, { target, campaignIds: [made.id] }))).toEqual(
-      unknown,
-    );
-    const campaignIds = ['cmp_00000000000000000000'];
-    expect(await faultsOf(codes.create(actor, { target, campaignIds }))).toEqual(unknown);
-    expect(await faultsOf(codes.change(actor, a, { campaignIds }))).toEqual(unknown);
-    expect(await faultsOf(codes.replace(actor, a, { target, campaignIds }))).toEqual(unknown);
-    const many = await fixture.codes(1_000);
-    await campaigns.change(actor, made.id, { qrCodeIds: many });
-    expect(await faultsOf(codes.change(actor, a, { campaignIds: [made.id] }))).toEqual([
-      'validation_failed',
-      'campaignIds.0 campaign_full',
-    ]);
-    await codes.delete(actor, many[0] ?? '');
-    await codes.change(actor, a, { campaignIds: [made.id] });
-    expect(await faultsOf(campaigns.change(actor, made.id, { qrCodeIds: [a, ...many] }))).toEqual([
-      'validation_failed',
-      'qrCodeIds.1 unknown_code',
-    ]);
-    const { total } = await codes.list(1, { filter: { campaignId: made.id }, limit: 1 });
-    expect(total).toBe(1_000);
-  });
+test('an unknown, foreign or full campaign is refused with the field’s name', async () => {
+  const { fixture, campaigns, codes, a } = await openParts(1);
+  const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [] });
+  const unknown = ['validation_failed', 'campaignIds.0 unknown_campaign'];
+  expect(await faultsOf(codes.create(stranger, { target, campaignIds: [made.id] }))).toEqual(
+    unknown,
+  );
+  const campaignIds = ['cmp_00000000000000000000'];
+  expect(await faultsOf(codes.create(actor, { target, campaignIds }))).toEqual(unknown);
+  expect(await faultsOf(codes.change(actor, a, { campaignIds }))).toEqual(unknown);
+  expect(await faultsOf(codes.replace(actor, a, { target, campaignIds }))).toEqual(unknown);
+  const many = await fixture.codes(1_000);
+  await campaigns.change(actor, made.id, { qrCodeIds: many });
+  expect(await faultsOf(codes.change(actor, a, { campaignIds: [made.id] }))).toEqual([
+    'validation_failed',
+    'campaignIds.0 campaign_full',
+  ]);
+  await codes.delete(actor, many[0] ?? '');
+  await codes.change(actor, a, { campaignIds: [made.id] });
+  expect(await faultsOf(campaigns.change(actor, made.id, { qrCodeIds: [a, ...many] }))).toEqual([
+    'validation_failed',
+    'qrCodeIds.1 unknown_code',
+  ]);
+  const { total } = await codes.list(1, { filter: { campaignId: made.id }, limit: 1 });
+  expect(total).toBe(1_000);
+});
 
-  test('a deleted code is listed no more, and counts on', async () => {
-    const { fixture, campaigns, analytics, codes, a, b } = await openParts(2);
-    const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
-    for (const id of [a, b]) fixture.app.scans.lifetime.set(codes.get(1, id).no, 1);
-    await codes.delete(actor, b);
-    expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
-    expect(await listed(fixture, made.id)).toEqual([a]);
-    expect(await analytics.result(made)).toMatchObject({ totalScans: 2 });
-    // A list that is set anew lets live codes go, not what is only waiting for its end.
-    await campaigns.change(actor, made.id, { qrCodeIds: [] });
-    expect(await analytics.result(made)).toMatchObject({ totalScans: 1 });
-  });
+test('a deleted code is listed no more, and counts on', async () => {
+  const { fixture, campaigns, analytics, codes, a, b } = await openParts(2);
+  const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
+  for (const id of [a, b]) fixture.app.scans.lifetime.set(codes.get(1, id).no, 1);
+  await codes.delete(actor, b);
+  expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
+  expect(await listed(fixture, made.id)).toEqual([a]);
+  expect(await analytics.result(made)).toMatchObject({ totalScans: 2 });
+  // A list that is set anew lets live codes go, not what is only waiting for its end.
+  await campaigns.change(actor, made.id, { qrCodeIds: [] });
+  expect(await analytics.result(made)).toMatchObject({ totalScans: 1 });
 });
 
 test('what is the same changes nothing; from the end on only the name can', async () => {
@@ -205,73 +203,71 @@ test('the list is newest first, by page, by cursor and by status', async () => {
   expect(() => page({ cursor: 'x' })).toThrow('nextCursor');
 });
 
-describe('conversions', () => {
-  test('sums per code and day, values to the cent', async () => {
-    const { conversions, codes, clock, a, b } = await openParts(2);
-    const today = dayOf(clock.now());
-    const record = async (qrCodeId: string, value: number | null) =>
-      await conversions.record(actor, { qrCodeId, value, externalId: undefined });
-    for (let at = 0; at < 10; at++) await record(a, 0.1);
-    await record(b, null);
-    clock.move(dayMs);
-    await record(a, 5);
-    const numbers = [a, b].map((id) => codes.find(1, id)?.no ?? 0);
-    expect(conversions.sumOf(numbers, today, today)).toEqual({ count: 11, value: 1 });
-    expect(conversions.sumOf(numbers, today, today + 1)).toEqual({ count: 12, value: 6 });
-    expect(conversions.sumOf(numbers, today + 2, today + 9)).toEqual({ count: 0, value: 0 });
-    expect(conversions.daysOf(numbers[0] ?? 0, 0, today + 1)).toEqual([
-      { day: today, count: 10, value: 1 },
-      { day: today + 1, count: 1, value: 5 },
-    ]);
-  });
+test('conversions are summed per code and day, values to the cent', async () => {
+  const { conversions, codes, clock, a, b } = await openParts(2);
+  const today = dayOf(clock.now());
+  const record = async (qrCodeId: string, value: number | null) =>
+    await conversions.record(actor, { qrCodeId, value, externalId: undefined });
+  for (let at = 0; at < 10; at++) await record(a, 0.1);
+  await record(b, null);
+  clock.move(dayMs);
+  await record(a, 5);
+  const numbers = [a, b].map((id) => codes.find(1, id)?.no ?? 0);
+  expect(conversions.sumOf(numbers, today, today)).toEqual({ count: 11, value: 1 });
+  expect(conversions.sumOf(numbers, today, today + 1)).toEqual({ count: 12, value: 6 });
+  expect(conversions.sumOf(numbers, today + 2, today + 9)).toEqual({ count: 0, value: 0 });
+  expect(conversions.daysOf(numbers[0] ?? 0, 0, today + 1)).toEqual([
+    { day: today, count: 10, value: 1 },
+    { day: today + 1, count: 1, value: 5 },
+  ]);
+});
 
-  test('a name counts once for 90 days, in its workspace, also when many ask at once', async () => {
-    const { fixture, conversions, codes, clock, a, b } = await openParts(2);
-    const strangersCode = await codes.create(stranger, { target });
-    const order = { qrCodeId: a, value: 1.5, externalId: 'order-1' };
-    const all = await Promise.all(
-      Array.from({ length: 20 }, async () => await conversions.record(actor, order)),
-    );
-    expect(all.filter(({ isRepeated }) => !isRepeated).length).toBe(1);
-    const atMs = clock.now();
-    clock.move(89 * dayMs);
-    expect(await conversions.record(actor, order)).toMatchObject({
-      isRepeated: true,
-      createdAtMs: atMs,
-    });
-    for (const other of [
-      { ...order, qrCodeId: b },
-      { ...order, value: 2 },
-      { ...order, value: null },
-    ]) {
-      const failure = conversions.record(actor, other).catch(({ code }: Failure) => code);
-      expect(await failure).toBe('conflict');
-    }
-    const { isRepeated } = await conversions.record(stranger, {
-      ...order,
-      qrCodeId: strangersCode.id,
-    });
-    expect(isRepeated).toBe(false);
-    clock.move(dayMs + 1);
-    expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: false });
-    expect(await conversions.expire()).toBe(0);
-    expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: true });
-    clock.move(90 * dayMs + 1);
-    while ((await conversions.expire()) > 0);
-    const { conversionKeys, conversionExpiry } = fixture.app.store.campaigns;
-    expect([conversionKeys.count({}), timersOf(conversionExpiry)]).toEqual([0, []]);
+test('a name of a conversion counts once for 90 days, in its workspace, also when many ask at once', async () => {
+  const { fixture, conversions, codes, clock, a, b } = await openParts(2);
+  const strangersCode = await codes.create(stranger, { target });
+  const order = { qrCodeId: a, value: 1.5, externalId: 'order-1' };
+  const all = await Promise.all(
+    Array.from({ length: 20 }, async () => await conversions.record(actor, order)),
+  );
+  expect(all.filter(({ isRepeated }) => !isRepeated).length).toBe(1);
+  const atMs = clock.now();
+  clock.move(89 * dayMs);
+  expect(await conversions.record(actor, order)).toMatchObject({
+    isRepeated: true,
+    createdAtMs: atMs,
   });
+  for (const other of [
+    { ...order, qrCodeId: b },
+    { ...order, value: 2 },
+    { ...order, value: null },
+  ]) {
+    const failure = conversions.record(actor, other).catch(({ code }: Failure) => code);
+    expect(await failure).toBe('conflict');
+  }
+  const { isRepeated } = await conversions.record(stranger, {
+    ...order,
+    qrCodeId: strangersCode.id,
+  });
+  expect(isRepeated).toBe(false);
+  clock.move(dayMs + 1);
+  expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: false });
+  expect(await conversions.expire()).toBe(0);
+  expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: true });
+  clock.move(90 * dayMs + 1);
+  while ((await conversions.expire()) > 0);
+  const { conversionKeys, conversionExpiry } = fixture.app.store.campaigns;
+  expect([conversionKeys.count({}), timersOf(conversionExpiry)]).toEqual([0, []]);
+});
 
-  test("an unknown, a stranger's or a deleted code is named, and nothing is remembered", async () => {
-    const { fixture, conversions, codes, a: gone } = await openParts(1);
-    await codes.delete(actor, gone);
-    const strangersCode = await codes.create(stranger, { target });
-    for (const qrCodeId of ['qr_00000000000000000000', gone, strangersCode.id]) {
-      const failure = conversions
-        .record(actor, { qrCodeId, value: 1, externalId: 'x' })
-        .catch(({ code, faults }: Failure) => [code, faults[0]?.path, faults[0]?.code]);
-      expect(await failure).toEqual(['validation_failed', 'qrCodeId', 'unknown_code']);
-    }
-    expect(fixture.app.store.campaigns.conversionKeys.count({})).toBe(0);
-  });
+test("a conversion of an unknown, a stranger's or a deleted code is refused by name, and nothing is remembered", async () => {
+  const { fixture, conversions, codes, a: gone } = await openParts(1);
+  await codes.delete(actor, gone);
+  const strangersCode = await codes.create(stranger, { target });
+  for (const qrCodeId of ['qr_00000000000000000000', gone, strangersCode.id]) {
+    const failure = conversions
+      .record(actor, { qrCodeId, value: 1, externalId: 'x' })
+      .catch(({ code, faults }: Failure) => [code, faults[0]?.path, faults[0]?.code]);
+    expect(await failure).toEqual(['validation_failed', 'qrCodeId', 'unknown_code']);
+  }
+  expect(fixture.app.store.campaigns.conversionKeys.count({})).toBe(0);
 });

@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import { isDamage, readOr } from '../../src/model/failure.ts';
 import { openTestApp } from '../support/test-app.ts';
@@ -147,50 +147,48 @@ const ifDamaged =
     throw error;
   };
 
-describe('one flipped bit', () => {
-  it('in any record leaves every link right or refused, and every other code at work', async () => {
-    for (const table of tables) {
-      for (const key of await recordsOf(table, flips)) {
-        const dataDir = await damagedCopy([[table, key]]);
-        const before = await open(dataDir);
-        const refused = await refusedIn(before, written);
-        // One record has one code; a link is refused only where its record is damaged too.
-        expect([table, refused.records <= 1, refused.links]).toEqual([table, true, 0]);
-        const codes = await changeAll(before, written);
-        expect((await refusedIn(before, codes)).links).toBe(0);
-        const created = await before.app.codes
-          .create(actor, { target: 'https://example.net/new', name: 'Code new' })
-          .catch(ifDamaged(undefined));
-        await before.app.close();
-        const after = await open(dataDir);
-        const all = created === undefined ? codes : [...codes, created];
-        expect((await refusedIn(after, all)).links).toBe(0);
-        await after.app.close();
-        rmSync(dataDir, { recursive: true, force: true });
-      }
+it('one flipped bit in any record leaves every link right or refused, and every other code at work', async () => {
+  for (const table of tables) {
+    for (const key of await recordsOf(table, flips)) {
+      const dataDir = await damagedCopy([[table, key]]);
+      const before = await open(dataDir);
+      const refused = await refusedIn(before, written);
+      // One record has one code; a link is refused only where its record is damaged too.
+      expect([table, refused.records <= 1, refused.links]).toEqual([table, true, 0]);
+      const codes = await changeAll(before, written);
+      expect((await refusedIn(before, codes)).links).toBe(0);
+      const created = await before.app.codes
+        .create(actor, { target: 'https://example.net/new', name: 'Code new' })
+        .catch(ifDamaged(undefined));
+      await before.app.close();
+      const after = await open(dataDir);
+      const all = created === undefined ? codes : [...codes, created];
+      expect((await refusedIn(after, all)).links).toBe(0);
+      await after.app.close();
+      rmSync(dataDir, { recursive: true, force: true });
     }
-  });
+  }
+});
 
-  it('in a block of links and in a code of it refuses that link, and no other', async () => {
-    const [block] = await recordsOf('links', Infinity);
-    const records = await recordsOf('codes', Infinity);
-    const dataDir = await damagedCopy([
-      ['links', block!],
-      ['codes', records[2]!],
-    ]);
-    for (const start of ['first', 'second']) {
-      const opened = await open(dataDir);
-      expect([start, await refusedIn(opened, written)]).toEqual([start, { links: 1, records: 1 }]);
-      expect(opened.see(written[2]!.shortCode!)).toBe('damaged');
-      expect(opened.app.codes.links.damagedCount).toBe(1);
-      // A change beside it goes through, and leaves it as it is.
-      const target = `https://example.org/${start}`;
-      await opened.app.codes.change(actor, written[3]!.id, { target });
-      expect(opened.see(written[3]!.shortCode!)).toBe(target);
-      expect(opened.see(written[2]!.shortCode!)).toBe('damaged');
-      await opened.app.codes.change(actor, written[3]!.id, { target: written[3]!.target });
-      await opened.app.close();
-    }
-    rmSync(dataDir, { recursive: true, force: true });
-  });
+it('one flipped bit in a block of links and in a code of it refuses that link, and no other', async () => {
+  const [block] = await recordsOf('links', Infinity);
+  const records = await recordsOf('codes', Infinity);
+  const dataDir = await damagedCopy([
+    ['links', block!],
+    ['codes', records[2]!],
+  ]);
+  for (const start of ['first', 'second']) {
+    const opened = await open(dataDir);
+    expect([start, await refusedIn(opened, written)]).toEqual([start, { links: 1, records: 1 }]);
+    expect(opened.see(written[2]!.shortCode!)).toBe('damaged');
+    expect(opened.app.codes.links.damagedCount).toBe(1);
+    // A change beside it goes through, and leaves it as it is.
+    const target = `https://example.org/${start}`;
+    await opened.app.codes.change(actor, written[3]!.id, { target });
+    expect(opened.see(written[3]!.shortCode!)).toBe(target);
+    expect(opened.see(written[2]!.shortCode!)).toBe('damaged');
+    await opened.app.codes.change(actor, written[3]!.id, { target: written[3]!.target });
+    await opened.app.close();
+  }
+  rmSync(dataDir, { recursive: true, force: true });
 });

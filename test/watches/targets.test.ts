@@ -179,55 +179,53 @@ describe('a target', () => {
   });
 });
 
-describe('politeness', () => {
-  test('a host is asked once in ten seconds, by all watches together, another beside it', async () => {
-    const target = await openTarget(status(200));
-    const other = await openTarget(status(200), '127.0.0.2');
-    const fixture = await open('127.0.0.0/8');
-    for (const path of ['/a', '/b', '/c']) {
-      const { id } = await fixture.code(10, target.url(path));
-      await fixture.watch({ subject: { kind: 'code', id }, target: true });
-    }
-    const { id } = await fixture.code(10, other.url('/'));
+test('a host is asked once in ten seconds, by all watches together, another beside it', async () => {
+  const target = await openTarget(status(200));
+  const other = await openTarget(status(200), '127.0.0.2');
+  const fixture = await open('127.0.0.0/8');
+  for (const path of ['/a', '/b', '/c']) {
+    const { id } = await fixture.code(10, target.url(path));
     await fixture.watch({ subject: { kind: 'code', id }, target: true });
-    await fixture.pass(0);
-    expect([target.requests.length, other.requests.length]).toEqual([0, 0]);
-    const seen: number[] = [];
-    for (let second = 0; second < 8; second++) {
-      await fixture.pass(restMs / 2);
-      seen.push(target.requests.length);
-    }
-    expect(seen).toEqual([0, 1, 1, 2, 2, 3, 3, 3]);
-    expect(other.requests.length).toBe(1);
-  });
+  }
+  const { id } = await fixture.code(10, other.url('/'));
+  await fixture.watch({ subject: { kind: 'code', id }, target: true });
+  await fixture.pass(0);
+  expect([target.requests.length, other.requests.length]).toEqual([0, 0]);
+  const seen: number[] = [];
+  for (let second = 0; second < 8; second++) {
+    await fixture.pass(restMs / 2);
+    seen.push(target.requests.length);
+  }
+  expect(seen).toEqual([0, 1, 1, 2, 2, 3, 3, 3]);
+  expect(other.requests.length).toBe(1);
+});
 
-  test('one address of many codes is asked once', async () => {
-    const target = await openTarget(status(200));
-    const fixture = await open();
-    for (let code = 0; code < 5; code++) await watched(target, fixture);
-    await fixture.watch({ target: true });
+test('one address of many codes is asked once', async () => {
+  const target = await openTarget(status(200));
+  const fixture = await open();
+  for (let code = 0; code < 5; code++) await watched(target, fixture);
+  await fixture.watch({ target: true });
+  await ask(fixture);
+  expect(target.requests.length).toBe(1);
+  const due = timersOf(fixture.app.store.watches.targetDue);
+  expect(due.filter(([dueMs]) => dueMs < noonMs + dayMs)).toEqual([]);
+});
+
+test('where no host can be reached it is taken for this machine', async () => {
+  const fixture = await open('127.0.0.0/8');
+  const targets: Receiver[] = [];
+  for (let host = 1; host <= 4; host++) {
+    targets.push(await openTarget(status(200), `127.0.0.${host}`));
+  }
+  for (const target of targets) {
+    await watched(target, fixture);
+    await target.close();
+  }
+  for (let hour = 0; hour < 3; hour++) {
     await ask(fixture);
-    expect(target.requests.length).toBe(1);
-    const due = timersOf(fixture.app.store.watches.targetDue);
-    expect(due.filter(([dueMs]) => dueMs < noonMs + dayMs)).toEqual([]);
-  });
-
-  test('where no host can be reached it is taken for this machine', async () => {
-    const fixture = await open('127.0.0.0/8');
-    const targets: Receiver[] = [];
-    for (let host = 1; host <= 4; host++) {
-      targets.push(await openTarget(status(200), `127.0.0.${host}`));
-    }
-    for (const target of targets) {
-      await watched(target, fixture);
-      await target.close();
-    }
-    for (let hour = 0; hour < 3; hour++) {
-      await ask(fixture);
-      await fixture.pass(hourMs);
-    }
-    expect(fixture.emitted('qr.target_failed')).toEqual([]);
-  });
+    await fixture.pass(hourMs);
+  }
+  expect(fixture.emitted('qr.target_failed')).toEqual([]);
 });
 
 test('the thread of the service asks as well', async () => {

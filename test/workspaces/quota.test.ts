@@ -155,33 +155,31 @@ describe('Quota', () => {
   });
 });
 
-describe('MemoryQuota', () => {
-  test('gives each address a bucket of the size of Free', () => {
-    const quota = addressQuota(new TestClock(noon), 8);
-    expect(quota.take('192.0.2.1')).toMatchObject({ limit: 20, remaining: 19 });
-    expect(takeAll(() => quota.take('192.0.2.1'))).toBe(19);
-    expect(takeAll(() => quota.take('::ffff:192.0.2.1'))).toBe(0);
-    expect(takeAll(() => quota.take('2001:db8::1'))).toBe(20);
-    expect(takeAll(() => quota.take('2001:db8:0:0:ffff::'))).toBe(0);
-    expect(takeAll(() => quota.take('2001:db8:0:1::1'))).toBe(20);
-  });
+test('MemoryQuota gives each address a bucket of the size of Free', () => {
+  const quota = addressQuota(new TestClock(noon), 8);
+  expect(quota.take('192.0.2.1')).toMatchObject({ limit: 20, remaining: 19 });
+  expect(takeAll(() => quota.take('192.0.2.1'))).toBe(19);
+  expect(takeAll(() => quota.take('::ffff:192.0.2.1'))).toBe(0);
+  expect(takeAll(() => quota.take('2001:db8::1'))).toBe(20);
+  expect(takeAll(() => quota.take('2001:db8:0:0:ffff::'))).toBe(0);
+  expect(takeAll(() => quota.take('2001:db8:0:1::1'))).toBe(20);
+});
 
-  test('holds a bounded number of buckets', () => {
-    const quota = addressQuota(new TestClock(noon), 2);
-    expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
-    quota.take('192.0.2.2');
-    quota.take('192.0.2.3');
-    expect(quota.take('192.0.2.2').remaining).toBe(18);
-  });
+test('MemoryQuota holds a bounded number of buckets', () => {
+  const quota = addressQuota(new TestClock(noon), 2);
+  expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
+  quota.take('192.0.2.2');
+  quota.take('192.0.2.3');
+  expect(quota.take('192.0.2.2').remaining).toBe(18);
+});
 
-  test('gives each person in the dashboard 600 a minute, and no cap a day', () => {
-    const clock = new TestClock(noon);
-    const quota = new MemoryQuota(clock, sessionLimits);
-    for (let at = 0; at < 3; at++) {
-      expect(takeAll(() => quota.take('usr_a'))).toBe(600);
-      expect(quota.take('usr_a')).toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 });
-      expect(quota.take('usr_b').remaining).toBe(599);
-      clock.move(minute);
-    }
-  });
+test('MemoryQuota gives each person in the dashboard 600 a minute, and no cap a day', () => {
+  const clock = new TestClock(noon);
+  const quota = new MemoryQuota(clock, sessionLimits);
+  for (let at = 0; at < 3; at++) {
+    expect(takeAll(() => quota.take('usr_a'))).toBe(600);
+    expect(quota.take('usr_a')).toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 });
+    expect(quota.take('usr_b').remaining).toBe(599);
+    clock.move(minute);
+  }
 });

@@ -39,41 +39,39 @@ test('bootstrap keeps neither the password nor the token', async () => {
   expect(bytes.includes(apiKey.split('.')[2] ?? '')).toBe(false);
 });
 
-describe('users', () => {
-  test('an e-mail belongs to one user, however it is written and raced for', async () => {
-    const { workspaces: services } = await openTestApp();
-    const name = 'Zoë';
-    const emails = ['zoe\u0308@example.com', 'ZO\u00cb@example.com', 'zo\u00eb@example.com'];
-    const made = await Promise.allSettled(
-      emails.map(async (email) => await services.users.create(1, 'editor', { email, name })),
-    );
-    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    const user = services.users.findByEmail('zoë@EXAMPLE.COM');
-    expect(services.users.roleIn(1, user?.id ?? '')).toBe('editor');
-    expect(await services.users.authenticate('zoë@example.com', '')).toBeUndefined();
-  });
+test('an e-mail belongs to one user, however it is written and raced for', async () => {
+  const { workspaces: services } = await openTestApp();
+  const name = 'Zoë';
+  const emails = ['zoe\u0308@example.com', 'ZO\u00cb@example.com', 'zo\u00eb@example.com'];
+  const made = await Promise.allSettled(
+    emails.map(async (email) => await services.users.create(1, 'editor', { email, name })),
+  );
+  expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  const user = services.users.findByEmail('zoë@EXAMPLE.COM');
+  expect(services.users.roleIn(1, user?.id ?? '')).toBe('editor');
+  expect(await services.users.authenticate('zoë@example.com', '')).toBeUndefined();
+});
 
-  test('have bounded names, e-mails and passwords', async () => {
-    const { workspaces: services, first } = await openTestApp();
-    const refused = { code: 'validation_failed' };
-    const user = { email: 'a@b.example', name: 'A' };
-    const long = 'x'.repeat(300);
-    for (const more of [{ email: `${long}@b.example` }, { name: long }, { password: long }]) {
-      const work = services.users.create(1, 'viewer', { ...user, ...more });
-      await expect(work).rejects.toMatchObject(refused);
-    }
-    for (const name of ['', long]) {
-      const key = { workspaceNo: 1, userId: first.user.id, name, role: 'viewer' } as const;
-      await expect(services.keys.create(key)).rejects.toMatchObject(refused);
-    }
-    expect(await services.users.authenticate(first.user.email, long)).toBeUndefined();
-  });
+test('users have bounded names, e-mails and passwords', async () => {
+  const { workspaces: services, first } = await openTestApp();
+  const refused = { code: 'validation_failed' };
+  const user = { email: 'a@b.example', name: 'A' };
+  const long = 'x'.repeat(300);
+  for (const more of [{ email: `${long}@b.example` }, { name: long }, { password: long }]) {
+    const work = services.users.create(1, 'viewer', { ...user, ...more });
+    await expect(work).rejects.toMatchObject(refused);
+  }
+  for (const name of ['', long]) {
+    const key = { workspaceNo: 1, userId: first.user.id, name, role: 'viewer' } as const;
+    await expect(services.keys.create(key)).rejects.toMatchObject(refused);
+  }
+  expect(await services.users.authenticate(first.user.email, long)).toBeUndefined();
+});
 
-  test('need a workspace', async () => {
-    const { workspaces: services } = await openTestApp();
-    const work = services.users.create(9, 'viewer', { email: 'a@b.example', name: 'A' });
-    await expect(work).rejects.toMatchObject({ code: 'not_found' });
-  });
+test('users need a workspace', async () => {
+  const { workspaces: services } = await openTestApp();
+  const work = services.users.create(9, 'viewer', { email: 'a@b.example', name: 'A' });
+  await expect(work).rejects.toMatchObject({ code: 'not_found' });
 });
 
 describe('signing keys', () => {

@@ -264,41 +264,39 @@ describe('an account of the address guesses no password of another by taking it'
   });
 });
 
-describe('the operator', () => {
-  test('confirms one account: the address is theirs, others keep their workspace', async () => {
-    const [a, b] = [await place('A'), await place('B')];
-    const squatter = await join(b, squatterPassword);
-    const person = await join(a, ownPassword);
-    const { users } = service.workspaces;
-    const confirm = async (id: unknown) => await users.confirm(users.get(word(id)));
-    await confirm(person.userId);
-    await expect(confirm(squatter.userId)).rejects.toThrow(`${word(person.userId)} is confirmed`);
-    expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('A');
-    expect((await signIn(squatterPassword)).answer.json.workspace?.name).toBe('B');
-    // The owner is who joins elsewhere with this password.
-    expect((await join(await place('C'), ownPassword)).userId).toBe(person.userId);
-  });
+test('the operator confirms one account: the address is theirs, others keep their workspace', async () => {
+  const [a, b] = [await place('A'), await place('B')];
+  const squatter = await join(b, squatterPassword);
+  const person = await join(a, ownPassword);
+  const { users } = service.workspaces;
+  const confirm = async (id: unknown) => await users.confirm(users.get(word(id)));
+  await confirm(person.userId);
+  await expect(confirm(squatter.userId)).rejects.toThrow(`${word(person.userId)} is confirmed`);
+  expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('A');
+  expect((await signIn(squatterPassword)).answer.json.workspace?.name).toBe('B');
+  // The owner is who joins elsewhere with this password.
+  expect((await join(await place('C'), ownPassword)).userId).toBe(person.userId);
+});
 
-  test('gives an unproven account another password, and it alone', async () => {
-    const [a, b] = [await place('A'), await place('B')];
-    const squatter = await join(b, squatterPassword);
-    await join(a, ownPassword);
-    await service.workspaces.accounts.resetPassword(word(squatter.userId), 'a third one');
-    expect((await signIn('a third one')).answer.json.workspace?.name).toBe('B');
-    expect((await signIn(squatterPassword)).answer.status).toBe(401);
-    expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('A');
-  });
+test('the operator gives an unproven account another password, and it alone', async () => {
+  const [a, b] = [await place('A'), await place('B')];
+  const squatter = await join(b, squatterPassword);
+  await join(a, ownPassword);
+  await service.workspaces.accounts.resetPassword(word(squatter.userId), 'a third one');
+  expect((await signIn('a third one')).answer.json.workspace?.name).toBe('B');
+  expect((await signIn(squatterPassword)).answer.status).toBe(401);
+  expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('A');
+});
 
-  test('makes an owner beside unproven accounts', async () => {
-    const b = await place('B');
-    await join(b, squatterPassword);
-    const { users } = service.workspaces;
-    const real = { email, name: 'Real', password: ownPassword };
-    await users.create(1, 'editor', real);
-    expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('My workspace');
-    await expect(users.create(1, 'editor', real)).rejects.toThrow();
-    await expect(users.create(b.no, 'editor', real)).rejects.toThrow();
-  });
+test('the operator makes an owner beside unproven accounts', async () => {
+  const b = await place('B');
+  await join(b, squatterPassword);
+  const { users } = service.workspaces;
+  const real = { email, name: 'Real', password: ownPassword };
+  await users.create(1, 'editor', real);
+  expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('My workspace');
+  await expect(users.create(1, 'editor', real)).rejects.toThrow();
+  await expect(users.create(b.no, 'editor', real)).rejects.toThrow();
 });
 
 test('an unproven account changes its own password, and no other account’s', async () => {

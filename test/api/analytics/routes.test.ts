@@ -103,30 +103,25 @@ describe('breakdown', () => {
   });
 });
 
-describe('raw scans', () => {
-  test('name the label, and have nobody who came in vain', async () => {
-    const path = `/qr-codes/${routed.id}/scans?from=${formatDay(today)}`;
-    const people = await get(path);
-    expect(people.items.map(({ route }) => route)).toEqual(['ios', 'android', 'target', 'target']);
-    const all = await get(`${path}&bots=true`);
-    const bots = all.items.filter(({ bot }) => bot !== null);
-    expect([all.items.length, bots.map(({ route }) => route)]).toEqual([
-      7,
-      [null, 'ios', 'target'],
-    ]);
-    const none = await get(`/qr-codes/${plain.id}/scans`);
-    expect(none.items.map(({ route }) => route)).toEqual([null, null]);
-  });
+test('raw scans name the label, and have nobody who came in vain', async () => {
+  const path = `/qr-codes/${routed.id}/scans?from=${formatDay(today)}`;
+  const people = await get(path);
+  expect(people.items.map(({ route }) => route)).toEqual(['ios', 'android', 'target', 'target']);
+  const all = await get(`${path}&bots=true`);
+  const bots = all.items.filter(({ bot }) => bot !== null);
+  expect([all.items.length, bots.map(({ route }) => route)]).toEqual([7, [null, 'ios', 'target']]);
+  const none = await get(`/qr-codes/${plain.id}/scans`);
+  expect(none.items.map(({ route }) => route)).toEqual([null, null]);
+});
 
-  test('in CSV the last column is the label, empty without any', async () => {
-    const columnOf = async ({ id }: CountedCode): Promise<unknown> => {
-      const { text } = await get(`/qr-codes/${id}/scans/export.csv?from=${formatDay(today)}`);
-      const rows: string[][] = parse(text);
-      return rows.map((row) => row.at(-1));
-    };
-    expect(await columnOf(routed)).toEqual(['route', 'ios', 'android', 'target', 'target']);
-    expect(await columnOf(plain)).toEqual(['route', '', '']);
-  });
+test('in the CSV of raw scans the last column is the label, empty without any', async () => {
+  const columnOf = async ({ id }: CountedCode): Promise<unknown> => {
+    const { text } = await get(`/qr-codes/${id}/scans/export.csv?from=${formatDay(today)}`);
+    const rows: string[][] = parse(text);
+    return rows.map((row) => row.at(-1));
+  };
+  expect(await columnOf(routed)).toEqual(['route', 'ios', 'android', 'target', 'target']);
+  expect(await columnOf(plain)).toEqual(['route', '', '']);
 });
 
 test('events name the label, those of a code without labels have no such field', async () => {

@@ -33,52 +33,50 @@ function scanOn(code: CountedCode, day: number, scans: number, more: ScanOptions
   scan(code, day * dayMs, scans, { stepMs: 600_000, ...more });
 }
 
-describe('the workspace', () => {
-  test('summary: totals, union, top codes and days', async () => {
-    const { status, json } = await get('/analytics/summary');
-    expect(status).toBe(200);
-    expect(json).toMatchObject({
-      from: formatDay(today - 29),
-      to: formatDay(today),
-      totalScans: 8,
-      uniqueScanners: 5,
-      devices: { ios: 8, android: 0, other: 0 },
-      topCountries: [{ code: 'ZZ', scans: 8 }],
-      topCodes: [
-        { id: first.id, name: null, target: 'https://example.com/first', scans: 5 },
-        { id: second.id, scans: 3 },
-      ],
-    });
-    expect(json).not.toHaveProperty('previous');
-    const { scansPerDay } = JSON.parse((await get('/analytics/summary')).text);
-    expect(scansPerDay).toHaveLength(30);
-    expect(scansPerDay.slice(-2)).toEqual([
-      { day: formatDay(today - 1), scans: 3 },
-      { day: formatDay(today), scans: 5 },
-    ]);
+test('the summary of a workspace: totals, union, top codes and days', async () => {
+  const { status, json } = await get('/analytics/summary');
+  expect(status).toBe(200);
+  expect(json).toMatchObject({
+    from: formatDay(today - 29),
+    to: formatDay(today),
+    totalScans: 8,
+    uniqueScanners: 5,
+    devices: { ios: 8, android: 0, other: 0 },
+    topCountries: [{ code: 'ZZ', scans: 8 }],
+    topCodes: [
+      { id: first.id, name: null, target: 'https://example.com/first', scans: 5 },
+      { id: second.id, scans: 3 },
+    ],
   });
+  expect(json).not.toHaveProperty('previous');
+  const { scansPerDay } = JSON.parse((await get('/analytics/summary')).text);
+  expect(scansPerDay).toHaveLength(30);
+  expect(scansPerDay.slice(-2)).toEqual([
+    { day: formatDay(today - 1), scans: 3 },
+    { day: formatDay(today), scans: 5 },
+  ]);
+});
 
-  test('series and shares sum to the totals', async () => {
-    const series = await get(`/analytics/timeseries?from=${from}`);
-    expect(series.items).toHaveLength(41);
-    expect(series.items.reduce((sum, { scans }) => sum + Number(scans), 0)).toBe(12);
-    const shares = await get(`/analytics/breakdown?by=device&from=${from}`);
-    expect(shares.json).toMatchObject({ by: 'device', data: [{ key: 'mobile', scans: 12 }] });
-    const bots = await get(`/analytics/breakdown?by=bot&from=${from}`);
-    expect(bots.items).toEqual([{ key: 'bot', scans: 2 }]);
-  });
+test('series and shares sum to the totals', async () => {
+  const series = await get(`/analytics/timeseries?from=${from}`);
+  expect(series.items).toHaveLength(41);
+  expect(series.items.reduce((sum, { scans }) => sum + Number(scans), 0)).toBe(12);
+  const shares = await get(`/analytics/breakdown?by=device&from=${from}`);
+  expect(shares.json).toMatchObject({ by: 'device', data: [{ key: 'mobile', scans: 12 }] });
+  const bots = await get(`/analytics/breakdown?by=bot&from=${from}`);
+  expect(bots.items).toEqual([{ key: 'bot', scans: 2 }]);
+});
 
-  test('a deleted code leaves the list of the top, its scans stay in the sums', async () => {
-    const third = await code({ target: 'https://example.com/third' });
-    scanOn(third, today, 9);
-    engine.settle();
-    const [before] = JSON.parse((await get('/analytics/summary')).text).topCodes;
-    expect(before).toMatchObject({ id: third.id, scans: 9 });
-    await client.delete(`/v1/qr-codes/${third.id}`);
-    const after = JSON.parse((await get('/analytics/summary')).text);
-    expect(after.topCodes.map(({ id }: { id: string }) => id)).toEqual([first.id, second.id]);
-    expect(after.totalScans).toBe(17);
-  });
+test('a deleted code leaves the list of the top, its scans stay in the sums', async () => {
+  const third = await code({ target: 'https://example.com/third' });
+  scanOn(third, today, 9);
+  engine.settle();
+  const [before] = JSON.parse((await get('/analytics/summary')).text).topCodes;
+  expect(before).toMatchObject({ id: third.id, scans: 9 });
+  await client.delete(`/v1/qr-codes/${third.id}`);
+  const after = JSON.parse((await get('/analytics/summary')).text);
+  expect(after.topCodes.map(({ id }: { id: string }) => id)).toEqual([first.id, second.id]);
+  expect(after.totalScans).toBe(17);
 });
 
 describe('CSV', () => {

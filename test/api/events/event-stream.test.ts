@@ -111,40 +111,38 @@ function inOrder(listener: Listener, kind: string): boolean {
   return times.every((time, at) => at === 0 || time >= (times[at - 1] ?? ''));
 }
 
-describe('what comes', () => {
-  test('changes and scans as they happen, in the form that webhooks carry', async () => {
-    const listener = await listen();
-    expect(listener.headers['content-type']).toBe('text/event-stream');
-    expect(listener.headers['cache-control']).toBe('no-store');
-    expect(listener.headers['x-ratelimit-limit']).toBeDefined();
-    const made = await create();
-    await until(() => listener.messages.length === 1);
-    scan(made, 2);
-    await until(() => listener.messages.length === 3);
-    expect(kindsOf(listener)).toEqual(['qr.created', 'qr.scanned', 'qr.scanned']);
-    expect(listener.messages.map(({ kind }) => kind)).toEqual(Array(3).fill('message'));
-    const listed = await client.get('/v1/events?limit=3');
-    const newestFirst = listed.items.map((event) => word(event.id));
-    expect(listener.events().toSorted()).toEqual(newestFirst.toSorted());
-  });
+test('changes and scans come as they happen, in the form that webhooks carry', async () => {
+  const listener = await listen();
+  expect(listener.headers['content-type']).toBe('text/event-stream');
+  expect(listener.headers['cache-control']).toBe('no-store');
+  expect(listener.headers['x-ratelimit-limit']).toBeDefined();
+  const made = await create();
+  await until(() => listener.messages.length === 1);
+  scan(made, 2);
+  await until(() => listener.messages.length === 3);
+  expect(kindsOf(listener)).toEqual(['qr.created', 'qr.scanned', 'qr.scanned']);
+  expect(listener.messages.map(({ kind }) => kind)).toEqual(Array(3).fill('message'));
+  const listed = await client.get('/v1/events?limit=3');
+  const newestFirst = listed.items.map((event) => word(event.id));
+  expect(listener.events().toSorted()).toEqual(newestFirst.toSorted());
+});
 
-  test('only the kinds and the code asked for', async () => {
-    const kinds = await listen('?event=qr.updated,qr.deleted');
-    const one = await listen(`?code=${code.id}`);
-    const made = await create();
-    scan(made, 3);
-    scan(code, 1);
-    // Sent before the change is made: of what one piece holds, changes come first.
-    await until(() => one.messages.length === 1);
-    const path = `/v1/qr-codes/${code.id}`;
-    await client.patch(path, { name: 'Another' });
-    await client.delete(`/v1/qr-codes/${made.id}`);
-    await until(() => kinds.messages.length === 2 && one.messages.length === 2);
-    expect(kindsOf(kinds)).toEqual(['qr.updated', 'qr.deleted']);
-    expect(kindsOf(one)).toEqual(['qr.scanned', 'qr.updated']);
-    service.outbox.append('qr.silent', service.actor.workspaceNo, { qrCodeId: code.id });
-    await until(() => one.messages.length === 3);
-  });
+test('only the kinds and the code asked for come', async () => {
+  const kinds = await listen('?event=qr.updated,qr.deleted');
+  const one = await listen(`?code=${code.id}`);
+  const made = await create();
+  scan(made, 3);
+  scan(code, 1);
+  // Sent before the change is made: of what one piece holds, changes come first.
+  await until(() => one.messages.length === 1);
+  const path = `/v1/qr-codes/${code.id}`;
+  await client.patch(path, { name: 'Another' });
+  await client.delete(`/v1/qr-codes/${made.id}`);
+  await until(() => kinds.messages.length === 2 && one.messages.length === 2);
+  expect(kindsOf(kinds)).toEqual(['qr.updated', 'qr.deleted']);
+  expect(kindsOf(one)).toEqual(['qr.scanned', 'qr.updated']);
+  service.outbox.append('qr.silent', service.actor.workspaceNo, { qrCodeId: code.id });
+  await until(() => one.messages.length === 3);
 });
 
 describe('going on', () => {
