@@ -3,6 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { readGuides } from '../../src/api/docs/guides.ts';
 import { dayOf } from '../../src/model/day.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { positionId } from '../../src/model/ids.ts';
@@ -92,19 +93,8 @@ test('events of both places merge newest first; pages neither repeat nor skip', 
 });
 
 describe('pages, health, metrics', () => {
-  const guides = [
-    'routes',
-    'images',
-    'analytics',
-    'reports',
-    'bulk',
-    'webhooks',
-    'people',
-    'operations',
-    'cluster',
-    'security',
-  ];
-  const pages = ['/docs', ...guides.map((name) => `/docs/${name}`)];
+  const guides = readGuides({ publicUrl: '', retryDelaysMs: [] });
+  const pages = ['/docs', ...guides.map(({ path }) => path)];
 
   test.each(pages)('%s is one self-contained page under a strict policy', async (path) => {
     const answer = await client.get(path, { key: undefined });

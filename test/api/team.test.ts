@@ -122,13 +122,11 @@ describe('an invite', () => {
     expect(joined.json).toMatchObject({ userId: known.id, role: 'editor' });
   });
 
-  test.each([
-    ['no @', { email: 'jane', role: 'viewer' }],
-    ['two addresses', { email: 'a@b.example,c@d.example', role: 'viewer' }],
-    ['an empty label', { email: 'a@b..example', role: 'viewer' }],
-    ['a header', { email: 'a@b.example\r\nBcc: c@d.example', role: 'viewer' }],
-  ])('with %s is 422', async (_name, body) => {
-    expect((await client.post('/v1/team/invites', body)).status).toBe(422);
+  test('to what is no address, or more than one, is 422', async () => {
+    const header = 'a@b.example\r\nBcc: c@d.example';
+    for (const email of ['jane', 'a@b.example,c@d.example', 'a@b..example', header]) {
+      expect([email, (await invite(email, 'viewer')).status]).toEqual([email, 422]);
+    }
   });
 
   test('is one of 200 a day of its workspace, whatever was withdrawn', async () => {

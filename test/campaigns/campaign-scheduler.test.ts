@@ -13,6 +13,7 @@ import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { android, crawler, iPhone } from '../api/analytics/counted-api.ts';
 import { actor, openCodes } from '../codes/codes-fixture.ts';
 import { EngineHarness, scanOf } from '../scans/engine-harness.ts';
 import { analyticsOf } from '../scans/plain-model.ts';
@@ -215,11 +216,7 @@ async function tickAndCheck(fixture: CampaignsFixture, watched: readonly Watched
   }
 }
 
-const agents = [
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1',
-  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/125.0.0.0 Mobile Safari/537.36',
-  'Googlebot/2.1 (+http://www.google.com/bot.html)',
-];
+const agents = [iPhone, android, crawler];
 const target = 'https://example.com/';
 const visitedFrom = dayNumber('2026-03-04');
 

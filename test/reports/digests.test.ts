@@ -31,14 +31,13 @@ function schedulerOf(app: TestApp, send?: (to: string) => Promise<boolean>): Dig
   const { digests, digestNumbers: numbers } = app.reports;
   const { emails } = app.mail!;
   const { publicUrl } = app.config.api;
-  const scheduler = new DigestScheduler({
+  return new DigestScheduler({
     ...app.base,
     digests,
     numbers,
     publicUrl,
     send: async (mail) => (await send?.(mail.to)) ?? (await emails.digest(mail)),
   });
-  return scheduler;
 }
 
 /** The service with a mail server, and a member who has asked for digests, or not. */
@@ -89,10 +88,7 @@ test('a period is sent once, whatever restarts, and however the clock is set', a
   let { app } = await start('weekly');
   app.clock.set(monday);
   const sent: string[] = [];
-  const send = async (to: string): Promise<boolean> => {
-    sent.push(to);
-    return true;
-  };
+  const send = async (to: string): Promise<boolean> => sent.push(to) > 0;
   const [one, other] = [schedulerOf(app, send), schedulerOf(app, send)];
   await Promise.all([one.tick(), other.tick(), one.tick()]);
   expect(sent).toHaveLength(1);
@@ -176,11 +172,7 @@ test.each(['digests', 'workspaces'])('damaged %s keep no other waiting', async (
   await digests.ask({ userId: jane, workspaceNo: 1 }, 'weekly');
   app.clock.set(monday);
   const sent: string[] = [];
-  const scheduler = schedulerOf(app, async (to) => {
-    sent.push(to);
-    return true;
-  });
-  await scheduler.tick();
+  await schedulerOf(app, async (to) => sent.push(to) > 0).tick();
   expect(sent).toEqual([email]);
   expect(timersOf(app.store.reports.digestsDue)).toHaveLength(61);
 });

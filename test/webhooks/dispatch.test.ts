@@ -8,7 +8,7 @@ import { Failure } from '../../src/model/failure.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { eventually } from '../support/soon.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
-import { delaysMs, type Harness, openHarness, openListening } from './webhooks-harness.ts';
+import { delaysMs, type Harness, openListening } from './webhooks-harness.ts';
 
 const list = { limit: 100 };
 const hours = 3_600_000;
@@ -92,11 +92,8 @@ it('keeps the newest delivered ones, and all that are pending', async () => {
 });
 
 it('disables an endpoint after five days and 20 attempts of nothing but failures, not before', async () => {
-  const harness = await openHarness({
-    retryDelaysMs: Array.from({ length: 30 }, () => 6 * 3_600_000),
-  });
-  const { no } = await harness.endpoint();
-  harness.sender.answer = () => ({ failure: 'timeout' });
+  const retryDelaysMs = Array.from({ length: 30 }, () => 6 * hours);
+  const { harness, no } = await openListening({ failure: 'timeout' }, { retryDelaysMs });
   await harness.happen();
   await harness.pass(119 * hours, hours);
   expect(harness.sender.sent.length).toBeGreaterThanOrEqual(18);

@@ -1,18 +1,15 @@
 /** The real service with webhooks to loopback, and what tests of deliveries ask of it. */
 import { Client, type Json, word } from '../support/client.ts';
-import { freePorts, type ServiceProcess, startProcess } from '../support/process.ts';
+import { freePorts, startProcess } from '../support/process.ts';
 
-export interface RealService {
-  readonly service: ServiceProcess;
-  readonly api: Client;
-}
+export type RealService = Awaited<ReturnType<typeof openReal>>;
 
-export interface RealOptions {
+interface RealOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly nodeOptions?: readonly string[];
 }
 
-export async function openReal(dataDir: string, options: RealOptions = {}): Promise<RealService> {
+export async function openReal(dataDir: string, options: RealOptions = {}) {
   const service = await startProcess({
     dataDir,
     ports: await freePorts(),

@@ -9,6 +9,7 @@ import {
   passwordMatches,
   Passwords,
 } from '../../src/workspaces/passwords.ts';
+import { Failure } from '../../src/model/failure.ts';
 import { SignInThrottle } from '../../src/workspaces/sign-in-throttle.ts';
 import { Users } from '../../src/workspaces/users.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
@@ -108,9 +109,7 @@ describe('SignInThrottle', () => {
       throttle.begin(account, { client: address });
       return 0;
     } catch (error) {
-      return error instanceof Error && 'retryAfterSeconds' in error
-        ? Number(error.retryAfterSeconds)
-        : -1;
+      return error instanceof Failure ? (error.retryAfterSeconds ?? -1) : -1;
     }
   };
 

@@ -5,7 +5,7 @@ import { type CallOptions, word } from '../../support/client.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { useTestApi } from '../../support/test-client.ts';
 
-const iPhone =
+export const iPhone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
 export const android =
   'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
