@@ -2,16 +2,13 @@
  * What the OpenAPI document owes its readers. Each finding says what to add, and where: metadata stands beside
  * the zod schema that it is about.
  */
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Json, word } from '../support/client.ts';
 import { useTestApi } from '../support/test-client.ts';
 
 const { client, makeCode } = await useTestApi();
-let document: Json;
 
-beforeAll(async () => {
-  document = (await client.get('/v1/openapi.json')).json;
-});
+const document = (await client.get('/v1/openapi.json')).json;
 
 /** What a reference names, or the part itself. */
 function resolved(part: Json): Json {

@@ -3,7 +3,7 @@
  * the shape that the document gives it.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { eventKinds } from '../../src/model/event.ts';
 import { soon } from '../support/soon.ts';
 import { type Answer, type CallOptions, type Json, word } from '../support/client.ts';
@@ -19,15 +19,11 @@ const { service, client, makeCode } = await useTestApi({
     QZ_WEBHOOKS_RETRY_DELAYS_MS: '1',
   },
 });
-let document: Json;
-let ajv: Ajv2020;
 
-beforeAll(async () => {
-  const { text } = await client.get('/v1/openapi.json', { key: undefined });
-  document = closed(JSON.parse(text));
-  ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
-  ajv.addSchema(document, 'openapi');
-});
+const { text } = await client.get('/v1/openapi.json', { key: undefined });
+const document = closed(JSON.parse(text));
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+ajv.addSchema(document, 'openapi');
 
 /** What every HTTP answer has, or none of ours has a meaning in. */
 const plainHeaders =

@@ -2,7 +2,7 @@
  * What is read: analytics ranges, the merged event list, pages, health and metrics.
  */
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readGuides } from '../../src/api/docs/guides.ts';
 import { dayOf } from '../../src/model/day.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
@@ -13,13 +13,9 @@ import { useTestApi } from '../support/test-client.ts';
 
 const clock = new OffsetClock();
 const { service, client, makeCode, codeNo } = await useTestApi({ clock });
-let id: string;
-let no: number;
 
-beforeAll(async () => {
-  id = word((await makeCode()).id);
-  no = codeNo(id);
-});
+const id = word((await makeCode()).id);
+const no = codeNo(id);
 
 const today = (): number => dayOf(clock.now());
 

@@ -3,7 +3,7 @@
  * calls each without a key. The document is the list, so an operation without a walk fails here. access/permissions.txt is
  * the same list on one page: a changed permission is a changed line.
  */
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Role, roleAtLeast, roles } from '../../src/model/workspace.ts';
 import { roundLogo } from '../images/sample-designs.ts';
 import { type Answer, type Json, word } from '../support/client.ts';
@@ -21,16 +21,13 @@ const { service, client } = await useTestApi({
     QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.1/32',
   },
 });
-let operations: Operation[];
 const target = 'https://example.com/';
 const logoData = `data:image/svg+xml;base64,${Buffer.from(roundLogo).toString('base64')}`;
 
-beforeAll(async () => {
-  const document = (await client.get('/v1/openapi.json')).json;
-  operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => describeOne(path, method, operation)),
-  );
-});
+const document = (await client.get('/v1/openapi.json')).json;
+const operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => describeOne(path, method, operation)),
+);
 
 function describeOne(path: string, method: string, operation: Json) {
   const id = word(operation.operationId);

@@ -38,9 +38,6 @@ const endpoint = async (more: object = {}): Promise<Json> =>
   (await client.post('/v1/webhooks', { url: receiver.url(), events: ['qr.created'], ...more }))
     .json;
 
-/** A change whose event the endpoint listens to. */
-const happen = async (): Promise<Json> => await makeCode();
-
 const get = async (path: string): Promise<Json> => (await client.get(`/v1${path}`)).json;
 const post = async (path: string, body?: object, key = ''): Promise<Answer> =>
   await client.post(`/v1${path}`, body, key === '' ? {} : { headers: { 'idempotency-key': key } });
@@ -66,7 +63,7 @@ const idOf = ({ body }: ReceivedRequest): unknown => {
 describe('deliveries', () => {
   test('an event goes out with the bytes that GET /events shows, and its log says how', async () => {
     const made = await endpoint();
-    const code = await happen();
+    const code = await makeCode();
     const [request] = await receiver.arrived(1);
     const [item] = await listed(deliveriesOf(made, '?state=delivered'), 1);
     const [event] = (await client.get('/v1/events?type=qr.created&limit=1')).items;
@@ -93,7 +90,7 @@ describe('deliveries', () => {
 
   test('are listed newest first, by state, by page and by cursor', async () => {
     const made = await endpoint();
-    for (let count = 1; count <= 5; count += 1) await happen();
+    for (let count = 1; count <= 5; count += 1) await makeCode();
     const all = await listed(deliveriesOf(made, '?state=delivered'), 5);
     const ids = all.map(({ id }) => word(id));
     expect(ids).toEqual(ids.toSorted().toReversed());
@@ -111,7 +108,7 @@ describe('deliveries', () => {
 
   test('are sent again as another delivery of the same event and bytes, once per key', async () => {
     const made = await endpoint();
-    await happen();
+    await makeCode();
     const [item] = await listed(deliveriesOf(made, '?state=delivered'), 1);
     const path = `/webhooks/deliveries/${word(item?.id)}/redeliver`;
     const again = await post(path, undefined, 'again-1');
@@ -130,7 +127,7 @@ describe('deliveries', () => {
   test('that wait go with their endpoint, those in flight are canceled when they fail', async () => {
     receiver.behave({ kind: 'hang' });
     const made = await endpoint();
-    for (let count = 1; count <= 20; count += 1) await happen();
+    for (let count = 1; count <= 20; count += 1) await makeCode();
     // 16 are with the receiver, the others wait.
     await receiver.arrived(16);
     const waiting = await listed(deliveriesOf(made, '?state=pending'), 20);
@@ -153,7 +150,7 @@ describe('deliveries', () => {
 test('dead letters come after the last attempt, and are replayed with the same id and bytes', async () => {
   receiver.behave(broken);
   const made = await endpoint();
-  await happen();
+  await makeCode();
   const [dead] = await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 1);
   expect(dead).toMatchObject({ state: 'dead', deadReason: 'exhausted', attemptCount: 3 });
   expect(dead?.lastAttempt).toMatchObject({ status: 500, failure: 'status', answer: 'broken' });
@@ -176,7 +173,7 @@ test('dead letters come after the last attempt, and are replayed with the same i
 test('dead letters are found and replayed by time and endpoint', async () => {
   receiver.behave(broken);
   const [one, other] = [await endpoint(), await endpoint()];
-  for (let count = 1; count <= 3; count += 1) await happen();
+  for (let count = 1; count <= 3; count += 1) await makeCode();
   const of = (made: Json): string => `/webhooks/dead-letters?endpointId=${word(made.id)}`;
   await listed(of(other), 3);
   const dead = await listed(of(one), 3);
@@ -213,7 +210,7 @@ test('dead letters are found and replayed by time and endpoint', async () => {
 test('410 disables the endpoint; what was dead goes out once it is enabled again', async () => {
   const made = await endpoint();
   receiver.behave({ kind: 'answer', status: 410 });
-  await happen();
+  await makeCode();
   const [dead] = await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 1);
   expect(dead?.deadReason).toBe('gone');
   const path = `/webhooks/${word(made.id)}`;

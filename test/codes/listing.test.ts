@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { CodeFilter } from '../../src/codes/search/listing.ts';
 import type { CodeStatus, QrCodeRecord } from '../../src/model/code.ts';
 import type { Failure } from '../../src/model/failure.ts';
@@ -119,136 +119,131 @@ function statusOf(fixture: CodesFixture | undefined, code: QrCodeRecord): CodeSt
 
 const ids = (codes: readonly QrCodeRecord[]): string[] => codes.map(({ id }) => id);
 
-describe('list', () => {
-  /** For tests that only read. */
-  let shared: Awaited<ReturnType<typeof filled>>;
-  beforeAll(async () => {
-    shared = await filled();
-  });
-  afterAll(() => shared.fixture.app.close());
+/** For tests that only read. */
+const shared = await filled();
+afterAll(() => shared.fixture.app.close());
 
-  test('any filter, by page and by cursor, equals a plain filter over all codes', async () => {
-    const { fixture, model } = shared;
-    const firstDay = dayOf(model[0]!.createdAtMs);
-    const dayInRange = fc.option(fc.integer({ min: firstDay - 1, max: firstDay + 11 }), {
-      nil: undefined,
-    });
-    const filters = fc.record({
-      type: fc.constantFrom(undefined, undefined, 'url' as const, 'text' as const, 'wifi' as const),
-      dynamic: fc.constantFrom(undefined, undefined, true, false),
-      tag: fc.constantFrom(undefined, undefined, 'a', 'B', 'c', 'Á', 'none'),
-      campaignId: fc.constantFrom(undefined, undefined, ...campaigns),
-      fromDay: dayInRange,
-      toDay: dayInRange,
-      status: fc.constantFrom(undefined, undefined, ...statuses),
-      search: fc.constantFrom(undefined, undefined, ...searches),
-      sort: fc.constantFrom(undefined, '-createdAt' as const, 'createdAt' as const),
-    });
-    await fc.assert(
-      fc.asyncProperty(filters, fc.integer({ min: 1, max: 60 }), async (filter, limit) => {
-        const all = expected(model, filter, fixture);
-        const walked: QrCodeRecord[] = [];
-        let cursor: string | undefined;
-        for (let page = 1; page <= Math.ceil(all.length / limit) + 1; page++) {
-          const paged = await fixture.codes.list(1, { filter, limit, page });
-          expect(paged.total).toBe(all.length);
-          expect(ids(paged.data)).toEqual(ids(all.slice((page - 1) * limit, page * limit)));
-          if (page > 1 && cursor === undefined) continue;
-          const next = await fixture.codes.list(1, {
-            filter,
-            limit,
-            ...(cursor ? { cursor } : {}),
-          });
-          expect(next.total).toBe(all.length);
-          walked.push(...next.data);
-          cursor = next.nextCursor;
-        }
-        expect(ids(walked)).toEqual(ids(all));
-        expect(cursor).toBeUndefined();
-      }),
-      { numRuns: runs(80) },
-    );
+test('any filter, by page and by cursor, equals a plain filter over all codes', async () => {
+  const { fixture, model } = shared;
+  const firstDay = dayOf(model[0]!.createdAtMs);
+  const dayInRange = fc.option(fc.integer({ min: firstDay - 1, max: firstDay + 11 }), {
+    nil: undefined,
   });
-
-  test('an id is found as an id, not by letters that happen to be in it', async () => {
-    const { fixture, model } = shared;
-    const { id } = expected(model, {})[0]!;
-    const total = async (search: string): Promise<number> =>
-      (await fixture.codes.list(1, { filter: { search }, limit: 1 })).total;
-    expect(await total(id)).toBe(1);
-    expect(await total(id.slice(0, -1))).toBeGreaterThanOrEqual(1);
-    expect(await total(id.slice(-8))).toBe(0);
+  const filters = fc.record({
+    type: fc.constantFrom(undefined, undefined, 'url' as const, 'text' as const, 'wifi' as const),
+    dynamic: fc.constantFrom(undefined, undefined, true, false),
+    tag: fc.constantFrom(undefined, undefined, 'a', 'B', 'c', 'Á', 'none'),
+    campaignId: fc.constantFrom(undefined, undefined, ...campaigns),
+    fromDay: dayInRange,
+    toDay: dayInRange,
+    status: fc.constantFrom(undefined, undefined, ...statuses),
+    search: fc.constantFrom(undefined, undefined, ...searches),
+    sort: fc.constantFrom(undefined, '-createdAt' as const, 'createdAt' as const),
   });
-
-  test('remembered totals end with the next change', async () => {
-    const { fixture, model } = await filled();
-    const total = async (): Promise<number> =>
-      (await fixture.codes.list(1, { filter: { search: 'spring' }, limit: 1 })).total;
-    const spring = expected(model, { search: 'spring' });
-    expect(await total()).toBe(spring.length);
-    expect(await total()).toBe(spring.length);
-    await fixture.codes.delete(actor, spring[0]!.id);
-    expect(await total()).toBe(spring.length - 1);
-  });
-
-  test('a status follows the clock and the scans: no total is remembered beyond them', async () => {
-    const { fixture, model } = await filled();
-    const check = async (): Promise<void> => {
-      for (const status of statuses) {
-        const { data, total } = await fixture.codes.list(1, { filter: { status }, limit: 100 });
-        expect(ids(data)).toEqual(ids(expected(model, { status }, fixture)));
-        expect(total).toBe(data.length);
+  await fc.assert(
+    fc.asyncProperty(filters, fc.integer({ min: 1, max: 60 }), async (filter, limit) => {
+      const all = expected(model, filter, fixture);
+      const walked: QrCodeRecord[] = [];
+      let cursor: string | undefined;
+      for (let page = 1; page <= Math.ceil(all.length / limit) + 1; page++) {
+        const paged = await fixture.codes.list(1, { filter, limit, page });
+        expect(paged.total).toBe(all.length);
+        expect(ids(paged.data)).toEqual(ids(all.slice((page - 1) * limit, page * limit)));
+        if (page > 1 && cursor === undefined) continue;
+        const next = await fixture.codes.list(1, {
+          filter,
+          limit,
+          ...(cursor ? { cursor } : {}),
+        });
+        expect(next.total).toBe(all.length);
+        walked.push(...next.data);
+        cursor = next.nextCursor;
       }
-    };
-    await check();
-    const soon = await fixture.codes.create(actor, {
-      target: 'https://example.com/soon',
-      expiresAtMs: fixture.clock.now() + 1_000,
-      scanLimit: 2,
-    });
-    model.unshift(soon);
-    await check();
-    fixture.scans.set(soon.no, 2);
-    await check();
-    expect(statusOf(fixture, soon)).toBe('used_up');
-    fixture.clock.move(1_000);
-    await check();
-    expect(statusOf(fixture, soon)).toBe('expired');
-  });
+      expect(ids(walked)).toEqual(ids(all));
+      expect(cursor).toBeUndefined();
+    }),
+    { numRuns: runs(80) },
+  );
+});
 
-  test('a cursor goes on where its page ended, whatever was made or deleted meanwhile', async () => {
-    const { fixture, model } = await filled();
-    const all = expected(model, {});
-    const first = await fixture.codes.list(1, { filter: {}, limit: 10 });
-    await fixture.codes.create(actor, { target: 'https://example.com/new' });
-    await fixture.codes.delete(actor, first.data[9]!.id);
-    const second = await fixture.codes.list(1, {
-      filter: {},
-      limit: 10,
-      cursor: first.nextCursor!,
-    });
-    expect(ids(second.data)).toEqual(ids(all.slice(10, 20)));
-  });
+test('an id is found as an id, not by letters that happen to be in it', async () => {
+  const { fixture, model } = shared;
+  const { id } = expected(model, {})[0]!;
+  const total = async (search: string): Promise<number> =>
+    (await fixture.codes.list(1, { filter: { search }, limit: 1 })).total;
+  expect(await total(id)).toBe(1);
+  expect(await total(id.slice(0, -1))).toBeGreaterThanOrEqual(1);
+  expect(await total(id.slice(-8))).toBe(0);
+});
 
-  test('a text that is no cursor is refused', async () => {
-    const { codes } = shared.fixture;
-    for (const cursor of ['', 'x', '!'.repeat(14), 'A'.repeat(15), 'é'.repeat(14)]) {
-      await expect(codes.list(1, { filter: {}, limit: 1, cursor })).rejects.toMatchObject({
-        code: 'validation_failed',
-      });
+test('remembered totals end with the next change', async () => {
+  const { fixture, model } = await filled();
+  const total = async (): Promise<number> =>
+    (await fixture.codes.list(1, { filter: { search: 'spring' }, limit: 1 })).total;
+  const spring = expected(model, { search: 'spring' });
+  expect(await total()).toBe(spring.length);
+  expect(await total()).toBe(spring.length);
+  await fixture.codes.delete(actor, spring[0]!.id);
+  expect(await total()).toBe(spring.length - 1);
+});
+
+test('a status follows the clock and the scans: no total is remembered beyond them', async () => {
+  const { fixture, model } = await filled();
+  const check = async (): Promise<void> => {
+    for (const status of statuses) {
+      const { data, total } = await fixture.codes.list(1, { filter: { status }, limit: 100 });
+      expect(ids(data)).toEqual(ids(expected(model, { status }, fixture)));
+      expect(total).toBe(data.length);
     }
+  };
+  await check();
+  const soon = await fixture.codes.create(actor, {
+    target: 'https://example.com/soon',
+    expiresAtMs: fixture.clock.now() + 1_000,
+    scanLimit: 2,
   });
+  model.unshift(soon);
+  await check();
+  fixture.scans.set(soon.no, 2);
+  await check();
+  expect(statusOf(fixture, soon)).toBe('used_up');
+  fixture.clock.move(1_000);
+  await check();
+  expect(statusOf(fixture, soon)).toBe('expired');
+});
 
-  test('searches run one by one; beyond those that may wait it is 503', async () => {
-    const { fixture } = shared;
-    const search = async (at: number): Promise<string> =>
-      await fixture.codes.list(1, { filter: { search: `${at}` }, limit: 5 }).then(
-        () => 'answered',
-        (error: Failure) => `${error.code} ${error.retryAfterSeconds}`,
-      );
-    const ends = await Promise.all(Array.from({ length: 70 }, async (_, at) => await search(at)));
-    expect(ends.filter((end) => end === 'answered')).toHaveLength(64);
-    expect(ends.filter((end) => end === 'overloaded 1')).toHaveLength(6);
-    expect(await search(1)).toBe('answered');
+test('a cursor goes on where its page ended, whatever was made or deleted meanwhile', async () => {
+  const { fixture, model } = await filled();
+  const all = expected(model, {});
+  const first = await fixture.codes.list(1, { filter: {}, limit: 10 });
+  await fixture.codes.create(actor, { target: 'https://example.com/new' });
+  await fixture.codes.delete(actor, first.data[9]!.id);
+  const second = await fixture.codes.list(1, {
+    filter: {},
+    limit: 10,
+    cursor: first.nextCursor!,
   });
+  expect(ids(second.data)).toEqual(ids(all.slice(10, 20)));
+});
+
+test('a text that is no cursor is refused', async () => {
+  const { codes } = shared.fixture;
+  for (const cursor of ['', 'x', '!'.repeat(14), 'A'.repeat(15), 'é'.repeat(14)]) {
+    await expect(codes.list(1, { filter: {}, limit: 1, cursor })).rejects.toMatchObject({
+      code: 'validation_failed',
+    });
+  }
+});
+
+test('searches run one by one; beyond those that may wait it is 503', async () => {
+  const { fixture } = shared;
+  const search = async (at: number): Promise<string> =>
+    await fixture.codes.list(1, { filter: { search: `${at}` }, limit: 5 }).then(
+      () => 'answered',
+      (error: Failure) => `${error.code} ${error.retryAfterSeconds}`,
+    );
+  const ends = await Promise.all(Array.from({ length: 70 }, async (_, at) => await search(at)));
+  expect(ends.filter((end) => end === 'answered')).toHaveLength(64);
+  expect(ends.filter((end) => end === 'overloaded 1')).toHaveLength(6);
+  expect(await search(1)).toBe('answered');
 });

@@ -2,11 +2,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import type { TargetChecker } from '../../src/model/watches/watch.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import { Attempts } from '../../src/webhooks/attempt/attempt.ts';
-import { openNameLookup } from '../../src/webhooks/attempt/name-lookup.ts';
 import { openReceiver, type Receiver, type Script } from '../support/fakes/receiver.ts';
 import { timersOf } from '../store/timers.ts';
+import { openSender } from '../webhooks/attempt/sender.ts';
 import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';
 
 const restMs = 10_000;
@@ -18,17 +16,10 @@ async function openTarget(script: Script, host?: string): Promise<Receiver> {
 }
 
 /** Requests in this thread, by what the thread of the service runs. */
-const open = (allow = '127.0.0.1/32') => openWatchesFixture({ checker: openChecker([allow]) });
-
-function openChecker(allowNetworks: readonly string[]): TargetChecker {
-  const docsUrl = 'http://localhost:8080/docs/alerts';
-  const settings = { allowNetworks, docsUrl, timeoutMs: 10_000 };
-  const names = openNameLookup({ clock: systemClock, hostsFile: '/nonexistent' });
-  const requests = new Attempts({ settings, clock: systemClock, names });
-  return {
-    check: (request) => requests.check(request),
-    close: async () => requests.close(),
-  };
+function open(allow = '127.0.0.1/32'): Promise<WatchesFixture> {
+  const requests = openSender({ allowNetworks: [allow] });
+  const check: TargetChecker['check'] = (request) => requests.check(request);
+  return openWatchesFixture({ checker: { check, close: async () => undefined } });
 }
 
 /** A code that leads to the server, watched. */
@@ -67,7 +58,7 @@ describe('a target', () => {
     expect(methods(target)).toEqual(['HEAD']);
     const [request] = target.requests;
     expect(request?.headers['user-agent']).toBe(
-      'Quietzone-Check/1 (+http://localhost:8080/docs/alerts)',
+      'Quietzone-Check/1 (+https://example.com/docs/webhooks)',
     );
     const { targetCheckedAtMs = 0 } = findings(fixture, id);
     expect(dueMsOf(fixture, id) - targetCheckedAtMs).toBe(dayMs);

@@ -1,37 +1,34 @@
 /** Analytics with `compare`, through HTTP: both periods in one shape, each counted once, over scans in a real engine. */
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type Compare, comparedDays } from '../../../src/api/analytics/comparison.ts';
 import { dayMs, dayOf, formatDay, parseDay } from '../../../src/model/day.ts';
 import type { LocalRange } from '../../../src/model/zones/local-range.ts';
 import { type Json, word } from '../../support/client.ts';
-import { type CountedCode, useCountedApi } from './counted-api.ts';
+import { useCountedApi } from './counted-api.ts';
 
 describe('a range that holds the present is compared until the same moment', async () => {
   // A Saturday, 01:52 in Berlin.
   const { get, code, scan, checkpoint } = await useCountedApi(Date.parse('2026-11-28T00:52:00Z'));
-  let path: string;
 
-  beforeAll(async () => {
-    const made = await code();
-    path = `/qr-codes/${made.id}/analytics`;
-    // Long ago: its raw scans expire.
-    scan(made, '2025-11-27T12:00:00+01:00', 5);
-    scan(made, '2025-11-28T01:00:00+01:00', 6);
-    scan(made, '2025-11-28T12:00:00+01:00', 7);
-    checkpoint(1);
-    // Before the clocks went back.
-    scan(made, '2026-10-17T01:40:00+02:00', 2);
-    scan(made, '2026-10-17T01:50:00+02:00', 30);
-    scan(made, '2026-10-28T01:44:00+01:00', 5);
-    scan(made, '2026-10-28T01:45:00+01:00', 40);
-    scan(made, '2026-11-21T00:30:00+01:00', 2);
-    scan(made, '2026-11-21T12:00:00+01:00', 50);
-    scan(made, '2026-11-27T00:30:00+01:00', 1);
-    scan(made, '2026-11-27T01:50:00+01:00', 60);
-    scan(made, '2026-11-28T01:44:00+01:00', 4);
-    scan(made, '2026-11-28T01:46:00+01:00', 3);
-    checkpoint(2);
-  });
+  const made = await code();
+  const path = `/qr-codes/${made.id}/analytics`;
+  // Long ago: its raw scans expire.
+  scan(made, '2025-11-27T12:00:00+01:00', 5);
+  scan(made, '2025-11-28T01:00:00+01:00', 6);
+  scan(made, '2025-11-28T12:00:00+01:00', 7);
+  checkpoint(1);
+  // Before the clocks went back.
+  scan(made, '2026-10-17T01:40:00+02:00', 2);
+  scan(made, '2026-10-17T01:50:00+02:00', 30);
+  scan(made, '2026-10-28T01:44:00+01:00', 5);
+  scan(made, '2026-10-28T01:45:00+01:00', 40);
+  scan(made, '2026-11-21T00:30:00+01:00', 2);
+  scan(made, '2026-11-21T12:00:00+01:00', 50);
+  scan(made, '2026-11-27T00:30:00+01:00', 1);
+  scan(made, '2026-11-27T01:50:00+01:00', 60);
+  scan(made, '2026-11-28T01:44:00+01:00', 4);
+  scan(made, '2026-11-28T01:46:00+01:00', 3);
+  checkpoint(2);
 
   const ask = async (query: string, of = path): Promise<Json> =>
     (await get(`${of}?${query}&timezone=Europe/Berlin`)).json;
@@ -106,22 +103,19 @@ describe('a summary', async () => {
   const noonMs = Date.UTC(2026, 5, 15, 12);
   const today = dayOf(noonMs);
   const { engine, get: request, code, scan } = await useCountedApi(noonMs);
-  let id: string;
 
-  beforeAll(async () => {
-    const made = await code();
-    ({ id } = made);
-    const rows = [
-      [1, 5],
-      [0, 3],
-      [2, 2],
-      [9, 4],
-    ] as const;
-    for (const [daysAgo, scans] of rows) {
-      scan(made, (today - daysAgo) * dayMs, scans, { stepMs: 600_000 });
-    }
-    engine.settle();
-  });
+  const made = await code();
+  const { id } = made;
+  const rows = [
+    [1, 5],
+    [0, 3],
+    [2, 2],
+    [9, 4],
+  ] as const;
+  for (const [daysAgo, scans] of rows) {
+    scan(made, (today - daysAgo) * dayMs, scans, { stepMs: 600_000 });
+  }
+  engine.settle();
 
   const dayAgo = (days: number): string => formatDay(today - days);
   const days = `from=${dayAgo(1)}&to=${dayAgo(0)}`;
@@ -194,22 +188,18 @@ describe('a summary', async () => {
 
 describe('a campaign', async () => {
   const { engine, client, get, code, scan } = await useCountedApi(Date.UTC(2026, 10, 15, 12), 30);
-  let made: CountedCode;
-  let campaign: string;
 
+  const made = await code();
   const makeCampaign = async (fields: object): Promise<string> =>
     word((await client.post('/v1/campaigns', { ...fields, qrCodeIds: [made.id] })).json.id);
 
-  beforeAll(async () => {
-    made = await code();
-    const days = { startDate: '2026-10-31', endDate: '2026-11-02' };
-    campaign = await makeCampaign({ name: 'Autumn', ...days });
-    // One before the schedule, which no answer may have.
-    for (const day of ['2026-10-30', '2026-10-31', '2026-11-01', '2026-11-02']) {
-      scan(made, `${day}T12:00:00Z`, 1);
-    }
-    engine.settle();
-  });
+  const days = { startDate: '2026-10-31', endDate: '2026-11-02' };
+  const campaign = await makeCampaign({ name: 'Autumn', ...days });
+  // One before the schedule, which no answer may have.
+  for (const day of ['2026-10-30', '2026-10-31', '2026-11-01', '2026-11-02']) {
+    scan(made, `${day}T12:00:00Z`, 1);
+  }
+  engine.settle();
 
   test('a campaign is compared with days outside of its schedule: those days, with nothing', async () => {
     const path = `/campaigns/${campaign}/analytics`;

@@ -1,6 +1,6 @@
 /** Analytics by where scans led, over real scans: labels of a code's record, and visits without a redirect. */
 import { parse } from 'csv-parse/sync';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';
 import { missedRoutes } from '../../../src/model/routing/labels.ts';
 import { route } from '../../codes/codes-fixture.ts';
@@ -11,20 +11,16 @@ const noonMs = Date.UTC(2026, 5, 15, 12);
 const today = dayOf(noonMs);
 const from = formatDay(today - 60);
 const { engine, service, client, get, code, scan } = await useCountedApi(noonMs);
-let routed: CountedCode;
-let plain: CountedCode;
 
-beforeAll(async () => {
-  routed = await code();
-  plain = await code();
-  await label(routed, ['ios', 'android', 'desk']);
-  const { paused, used_up, expired } = missedRoutes;
-  scanOn(routed, today - 40, [1, 1, 0]);
-  scanOn(routed, today, [0, 0, 2, 1, paused, used_up, paused]);
-  scanOn(routed, today, [0, 1, expired], { agent: crawler });
-  scanOn(plain, today, [0, 0]);
-  engine.settle();
-});
+const routed = await code();
+const plain = await code();
+await label(routed, ['ios', 'android', 'desk']);
+const { paused, used_up, expired } = missedRoutes;
+scanOn(routed, today - 40, [1, 1, 0]);
+scanOn(routed, today, [0, 0, 2, 1, paused, used_up, paused]);
+scanOn(routed, today, [0, 1, expired], { agent: crawler });
+scanOn(plain, today, [0, 0]);
+engine.settle();
 
 /** One a minute from midnight. */
 function scanOn(

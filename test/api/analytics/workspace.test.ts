@@ -3,7 +3,7 @@
  * numbers say, their CSV read back, pages that hold while scans come in, exports, bad input.
  */
 import { parse } from 'csv-parse/sync';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Positions } from '../../../src/api/positions.ts';
 import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';
 import { word } from '../../support/client.ts';
@@ -14,19 +14,15 @@ const noonMs = Date.UTC(2026, 5, 15, 12);
 const today = dayOf(noonMs);
 const from = formatDay(today - 40);
 const { engine, service, client, get, code, scan } = await useCountedApi(noonMs);
-let first: CountedCode;
-let second: CountedCode;
 
-beforeAll(async () => {
-  first = await code({ target: 'https://example.com/first' });
-  second = await code({ target: 'https://example.com/second' });
-  scanOn(first, today - 60, 1);
-  scanOn(first, today - 31, 4);
-  scanOn(first, today, 5, { referer: '=HYPERLINK("https://bad.example/")' });
-  scanOn(first, today, 2, { referer: 'https://www.example.org/a,b', agent: crawler });
-  scanOn(second, today - 1, 3, { referer: 'https://a.example/"quoted"' });
-  engine.settle();
-});
+const first = await code({ target: 'https://example.com/first' });
+const second = await code({ target: 'https://example.com/second' });
+scanOn(first, today - 60, 1);
+scanOn(first, today - 31, 4);
+scanOn(first, today, 5, { referer: '=HYPERLINK("https://bad.example/")' });
+scanOn(first, today, 2, { referer: 'https://www.example.org/a,b', agent: crawler });
+scanOn(second, today - 1, 3, { referer: 'https://a.example/"quoted"' });
+engine.settle();
 
 /** One every ten minutes from midnight. */
 function scanOn(code: CountedCode, day: number, scans: number, more: ScanOptions = {}): void {

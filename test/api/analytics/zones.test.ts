@@ -2,48 +2,41 @@
  * Analytics in time zones, compared and filtered, through HTTP, over real scans in a real engine: what answers say, what is
  * refused and in which words, and that nothing of another workspace is told.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Answer, word } from '../../support/client.ts';
 import { makeStranger } from '../../support/test-client.ts';
-import { android, type CountedCode, useCountedApi } from './counted-api.ts';
+import { android, useCountedApi } from './counted-api.ts';
 
 const { engine, service, client, get, code, scan, checkpoint } = await useCountedApi(
   Date.UTC(2026, 10, 15, 12),
   30,
 );
-let menu: CountedCode;
-let poster: CountedCode;
-let campaign: string;
-let workspaceId: string;
 
-beforeAll(async () => {
-  const { data } = JSON.parse((await get('/workspaces')).text);
-  workspaceId = data[0].id;
-  menu = await code({ target: 'https://example.com/menu', tags: ['menu'], name: 'Menu' });
-  poster = await code({ target: 'https://example.com/poster', tags: ['poster', 'menu'] });
-  const made = await client.post('/v1/campaigns', {
-    name: 'Autumn',
-    startDate: '2026-10-31',
-    endDate: '2026-11-02',
-    qrCodeIds: [menu.id],
-  });
-  campaign = word(made.json.id);
-  // Long ago: its raw scans have expired.
-  scan(menu, '2026-07-01T03:00:00Z', 7);
-  scan(menu, '2026-07-01T12:00:00Z', 8, { agent: android });
-  checkpoint(1);
-  // New York puts its clocks back on 1 November: 01:30 comes twice.
-  scan(menu, '2026-11-01T03:59:00Z', 1);
-  scan(menu, '2026-11-01T04:00:00Z', 2);
-  scan(menu, '2026-11-01T05:30:00Z', 3, { agent: android });
-  scan(menu, '2026-11-01T06:30:00Z', 4, {
-    agent: android,
-    referer: 'https://www.example.org/',
-  });
-  scan(poster, '2026-11-02T04:59:00Z', 5);
-  scan(menu, '2026-11-02T05:00:00Z', 6);
-  checkpoint(2);
+const workspaceId = word((await get('/workspaces')).items[0]?.id);
+const menu = await code({ target: 'https://example.com/menu', tags: ['menu'], name: 'Menu' });
+const poster = await code({ target: 'https://example.com/poster', tags: ['poster', 'menu'] });
+const made = await client.post('/v1/campaigns', {
+  name: 'Autumn',
+  startDate: '2026-10-31',
+  endDate: '2026-11-02',
+  qrCodeIds: [menu.id],
 });
+const campaign = word(made.json.id);
+// Long ago: its raw scans have expired.
+scan(menu, '2026-07-01T03:00:00Z', 7);
+scan(menu, '2026-07-01T12:00:00Z', 8, { agent: android });
+checkpoint(1);
+// New York puts its clocks back on 1 November: 01:30 comes twice.
+scan(menu, '2026-11-01T03:59:00Z', 1);
+scan(menu, '2026-11-01T04:00:00Z', 2);
+scan(menu, '2026-11-01T05:30:00Z', 3, { agent: android });
+scan(menu, '2026-11-01T06:30:00Z', 4, {
+  agent: android,
+  referer: 'https://www.example.org/',
+});
+scan(poster, '2026-11-02T04:59:00Z', 5);
+scan(menu, '2026-11-02T05:00:00Z', 6);
+checkpoint(2);
 
 const newYork = 'timezone=America/New_York&from=2026-11-01&to=2026-11-01';
 const faultOf = ({ json }: Answer) => (Array.isArray(json.errors) ? json.errors[0] : undefined);

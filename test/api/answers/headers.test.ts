@@ -38,15 +38,11 @@ describe('X-Unknown-Parameters', () => {
     }
   });
 
-  test('comes with a 200, a 401, a 422 and the document', async () => {
-    const told = async (path: string, key = service.apiKey): Promise<unknown[]> => {
-      const { status, headers } = await client.get(`/v1${path}`, { key });
-      return [status, headers['x-unknown-parameters']];
-    };
-    expect(await told('/qr-codes?order=name')).toEqual([200, 'order']);
-    expect(await told('/qr-codes?order=name', 'x')).toEqual([401, 'order']);
-    expect(await told('/qr-codes?order=name&limit=x')).toEqual([422, 'order']);
-    expect(await told('/openapi.json?Version=2')).toEqual([200, 'Version']);
+  test('comes with a 401 and the document', async () => {
+    const refused = await client.get('/v1/qr-codes?order=name', { key: 'x' });
+    expect([refused.status, refused.headers['x-unknown-parameters']]).toEqual([401, 'order']);
+    const document = await client.get('/v1/openapi.json?Version=2');
+    expect(document.headers['x-unknown-parameters']).toBe('Version');
   });
 
   test.each([
