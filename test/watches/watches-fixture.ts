@@ -14,7 +14,7 @@ export const hourMs = 3_600_000;
 export const noonMs = Date.UTC(2026, 2, 4, 12);
 
 /** Scans of codes, by hour since the epoch. */
-export class HourScans extends FakeScans {
+class HourScans extends FakeScans {
   readonly hours = new Map<number, Map<number, number>>();
 
   constructor() {
