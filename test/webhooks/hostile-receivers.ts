@@ -130,6 +130,11 @@ const says = (...parts: readonly string[]): Wild =>
   on('request', (socket) => void socket.write(parts.join('')));
 const tls = (certificate: CertificateName): Wild => ({ ...says(ok), certificate });
 
+const pause = (socket: Socket): void => void socket.pause();
+const reset = (socket: Socket): void => void socket.resetAndDestroy();
+const answer = (socket: Socket): void => void socket.write(ok);
+const end = (socket: Socket): void => void socket.end(ok);
+
 const gigabyte = 1_073_741_824;
 const inTheYear9999 = { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' };
 
@@ -147,10 +152,7 @@ function closeAfter(socket: Socket, index: number): void {
 export const hostileReceivers = (canary: string): readonly HostileReceiver[] => [
   slow('hangs', does({ kind: 'hang' })),
   slow('never ends its handshake', does({ kind: 'hang' }, { tls: 'stalled' })),
-  slow(
-    'never reads',
-    on('open', (socket) => void socket.pause()),
-  ),
+  slow('never reads', on('open', pause)),
   { ...well('answers a gigabyte', on('request', flood)), isExpensive: true },
   row('redirects to a canary', does({ kind: 'redirect', to: canary, status: 307 }), 'redirect', {
     status: 307,
@@ -161,27 +163,13 @@ export const hostileReceivers = (canary: string): readonly HostileReceiver[] => 
     'status',
     { status: 503 },
   ),
-  row(
-    'resets when it accepts',
-    on('open', (socket) => void socket.resetAndDestroy()),
-    'reset',
-    {
-      orElse: 'connect',
-    },
-  ),
+  row('resets when it accepts', on('open', reset), 'reset', { orElse: 'connect' }),
   well('a trusted certificate', tls('trusted')),
   row('an expired certificate', tls('expired'), 'tls'),
   row("another host's certificate", tls('other-host'), 'tls'),
   row('a certificate signed by itself', tls('certificate'), 'tls'),
-  row(
-    'no TLS where it should be',
-    { ...on('open', (socket) => void socket.end(ok)), scheme: 'https' },
-    'tls',
-  ),
-  well(
-    'answers before it reads',
-    on('head', (socket) => void socket.write(ok)),
-  ),
+  row('no TLS where it should be', { ...on('open', end), scheme: 'https' }, 'tls'),
+  well('answers before it reads', on('head', answer)),
   well('closes a moment after each answer', on('request', closeAfter)),
   row('a continue that nobody asked for', says('HTTP/1.1 100 Continue\r\n\r\n', ok), 'protocol'),
 ];

@@ -74,6 +74,18 @@ test('users need a workspace', async () => {
   await expect(work).rejects.toMatchObject({ code: 'not_found' });
 });
 
+test('setPlan holds from the next request, an override replaces the numbers', async () => {
+  const { workspaces: services, first } = await openTestApp({ plan: 'free' });
+  const limits = async (): Promise<object> => (await services.keys.verify(first.apiKey)).limits;
+  expect(await limits()).toEqual({ perMinute: 20, perDay: 1_000 });
+  await services.workspaces.setPlan(1, 'pro');
+  expect(await limits()).toEqual({ perMinute: 120, perDay: 50_000 });
+  await services.workspaces.setPlan(1, 'enterprise', { perMinute: 5_000, perDay: 7 });
+  expect(await limits()).toEqual({ perMinute: 5_000, perDay: 7 });
+  await services.workspaces.setPlan(1, 'enterprise');
+  expect(await limits()).toEqual({ perMinute: 600, perDay: undefined });
+});
+
 describe('signing keys', () => {
   const random = (bytes: Uint8Array): Uint8Array => crypto.getRandomValues(bytes);
 

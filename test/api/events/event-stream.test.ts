@@ -8,16 +8,10 @@ import { Browser } from '../../support/browser.ts';
 import { word } from '../../support/client.ts';
 import { collectGarbage } from '../../support/garbage.ts';
 
-interface Message {
-  readonly id: string;
-  readonly kind: string;
-  /** The parsed data; undefined when it has none. */
-  readonly data: { readonly id: string; readonly event: string } | undefined;
-}
-
 /** An EventSource of our own: lines to messages, as the standard reads them. */
 class Listener {
-  readonly messages: Message[] = [];
+  /** Data is parsed; undefined when a message has none. */
+  readonly messages: Array<{ id: string; kind: string; data?: { id: string; event: string } }> = [];
   readonly comments: string[] = [];
   lastEventId = '';
   isEnded = false;
