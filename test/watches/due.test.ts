@@ -7,7 +7,7 @@ import {
   type WatchRules,
   watchStateOf,
 } from '../../src/model/watches/watch.ts';
-import { concludeTargets } from '../../src/watches/conclusions.ts';
+import { concludeTargets, resultOf } from '../../src/watches/conclusions.ts';
 import { damage } from '../codes/codes-fixture.ts';
 import { startMailServer } from '../support/fakes/mail-server.ts';
 import { timersOf } from '../store/timers.ts';
@@ -167,4 +167,12 @@ it.each<[string, WatchRules, Partial<WatchFindings>]>([
   ['ok', both, { scansCheckedAtMs, targetCheckedAtMs }],
 ])('%s: %o %o', (state, rules, findings) => {
   expect(watchStateOf(rules, { gaps: [], failing: [], ...findings })).toBe(state);
+});
+
+it.each([
+  ['connect', false, 'failing'],
+  ['connect', true, 'inconclusive'],
+  ['blocked_ip', false, 'inconclusive'],
+] as const)('a target that cannot be asked by %s (offline: %s) is %s', (failure, isOffline, is) => {
+  expect(resultOf({ failure }, isOffline)).toMatchObject({ is });
 });

@@ -51,6 +51,8 @@ test('the summary of a workspace: totals, union, top codes and days', async () =
     { day: formatDay(today - 1), scans: 3 },
     { day: formatDay(today), scans: 5 },
   ]);
+  const long = await get('/analytics/summary?from=1980-01-01');
+  expect([long.status, long.faults[0]?.code]).toEqual([422, 'range_too_long']);
 });
 
 test('series and shares sum to the totals', async () => {
