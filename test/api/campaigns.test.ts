@@ -51,6 +51,19 @@ test('a campaign is made with its Location, read, listed, changed and deleted', 
   expect([put.status, put.headers.allow]).toEqual([405, 'GET, HEAD, PATCH, DELETE']);
 });
 
+test('a campaign has the status of its days', async () => {
+  const statuses: unknown[] = [];
+  for (const [from, to] of [
+    [1, 2],
+    [0, 0],
+    [-2, -1],
+  ] as const) {
+    const path = await makeCampaign([], { startDate: dayText(from), endDate: dayText(to) });
+    statuses.push((await get(path)).status);
+  }
+  expect(statuses).toEqual(['scheduled', 'active', 'ended']);
+});
+
 test('CSV takes and gives campaigns with ; between them', async () => {
   const ids = [idOf(await makeCampaign()), idOf(await makeCampaign())];
   const cell = ids.join(';');

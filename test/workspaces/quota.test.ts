@@ -72,15 +72,6 @@ describe('Quota', () => {
     });
   });
 
-  test('without a daily cap only the minute binds', () => {
-    const { quota, clock } = openQuota();
-    const limits = { perMinute: 600, perDay: undefined };
-    for (let at = 0; at < 5; at++) {
-      expect(takeAll(() => quota.take(1, limits))).toBe(600);
-      clock.move(minute);
-    }
-  });
-
   test('sleeping exactly Retry-After gives another request', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: minute - 1 }), (offsetMs) => {
