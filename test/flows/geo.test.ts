@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { writeMmdb } from '../scans/visitor/geo-data.ts';
-import { Client, word } from '../support/client.ts';
+import { word } from '../support/client.ts';
 import { withDataFolder } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
@@ -20,32 +20,17 @@ it('own geo files name the places of scans; one that cannot be used costs a warn
       QZ_GEO_CITY_FILE_V6: '',
     };
     const service = await TestService.start({ dataDir, environment });
-    const client = new Client(service.apiUrl, service.apiKey);
-    const rules = [
-      {
-        label: 'austria',
-        if: { country: ['AT'] },
-        then: { target: 'https://example.com/austria' },
-      },
-    ];
-    const { json } = await client.call('POST', '/v1/qr-codes', {
-      body: { target: 'https://example.com/', rules },
-    });
+    const location = 'https://example.com/austria';
+    const rules = [{ label: 'austria', if: { country: ['AT'] }, then: { target: location } }];
+    const { id, shortUrl } = await service.makeCode({ rules });
     const headers = { 'user-agent': 'Mozilla/5.0 (iPhone)', 'x-forwarded-for': '8.8.8.8' };
-    const links = new Client(service.redirectUrl);
-    const answer = await links.call('GET', new URL(word(json.shortUrl)).pathname, { headers });
-    // Open, it would be waited for at the stop.
-    await links.close();
-    expect([answer.status, answer.headers['location']]).toEqual([
-      302,
-      'https://example.com/austria',
-    ]);
-    const path = `/v1/qr-codes/${word(json.id)}/analytics/breakdown?by=country`;
-    const shares = async () => (await client.call('GET', path)).json['data'];
+    const answer = await service.links.get(new URL(word(shortUrl)).pathname, { headers });
+    expect(answer).toMatchObject({ status: 302, headers: { location } });
+    const path = `/v1/qr-codes/${word(id)}/analytics/breakdown?by=country`;
+    const shares = async () => (await service.api.get(path)).items;
     await expect.poll(shares, soon).toMatchObject([{ key: 'AT', scans: 1 }]);
     expect(service.complaints.map(({ msg }) => msg)).toEqual([
       expect.stringMatching(/^Cannot use geo\.cityFileV4 .*cities\.mmdb: .*places it would name/),
     ]);
-    await client.close();
     await service.close();
   }));

@@ -1,7 +1,8 @@
 /** Scans and writes against one running service, with the ledger they are compared with afterwards. */
+import { expect } from 'vitest';
 import { Client } from '../support/client.ts';
-import { liftQuota } from '../support/lift-quota.ts';
-import { pause, type RunningService } from '../support/process.ts';
+import { liftQuota, pause } from '../support/process.ts';
+import type { RunningService } from '../support/running-service.ts';
 import { Random } from '../torture/random.ts';
 import { Clients, ofOneMachine } from '../torture/clients.ts';
 import { compare, type Comparison, today } from '../torture/comparison.ts';
@@ -20,6 +21,8 @@ export const trustLoopback = { QZ_TRUSTED_PROXIES: '127.0.0.0/8' };
 export class Load {
   readonly ledger = new Ledger();
   readonly #firstDay = today();
+  readonly #service: RunningService;
+  /** Not the service's own, which closes before a stop. */
   readonly #client: Client;
   readonly #clients: Clients;
   readonly #phones: Phones;
@@ -27,8 +30,9 @@ export class Load {
   private constructor(service: RunningService, seed: number, perSecond: number) {
     const random = new Random(seed);
     const { ledger } = this;
-    this.#client = new Client(service.apiUrl, service.apiKey);
+    this.#service = service;
     const view = new View(ledger);
+    this.#client = new Client(service.apiUrl, service.apiKey);
     const door = { name: 'the API', client: this.#client };
     this.#clients = new Clients({
       ...ofOneMachine,
@@ -75,8 +79,10 @@ export class Load {
     return this.#phones.unanswered;
   }
 
-  /** Once the service has ended. */
-  async compare(dataDir: string): Promise<Comparison> {
-    return await compare(this.ledger, dataDir, this.#firstDay);
+  /** Once the service has ended: nothing is lost or doubled. @returns scans that were answered, and counted */
+  async expectKept(): Promise<Pick<Comparison, 'answered' | 'counted'>> {
+    const comparison = await compare(this.ledger, this.#service.dataDir, this.#firstDay);
+    expect(comparison).toMatchObject({ notes: [], lost: 0, duplicated: 0, writesLost: 0 });
+    return comparison;
   }
 }

@@ -7,13 +7,11 @@ import { closeSync, existsSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, it } from 'vitest';
-import { Client } from '../support/client.ts';
 import { expectCleanLog } from '../support/log-hygiene.ts';
 import { openReader, openWriter, readAll } from '../support/named-pipe.ts';
 import {
   entriesOf,
   freePorts,
-  readMetrics,
   runCommand,
   ServiceProcess,
   startProcess,
@@ -39,27 +37,24 @@ it('holds no secret and no address, whatever is sent', () =>
       QZ_REDIRECT_THREADS: '1',
     };
     const service = await TestService.start({ dataDir, environment });
-    const { apiKey, ports } = service;
+    const { apiKey, ports, api } = service;
     const made = await runCommand(['keys', 'create', '--name', 'a"b', '--json'], {
       QZ_DATA_DIR: dataDir,
     });
     const { key }: { key: string } = JSON.parse(made.stdout);
-    const client = new Client(service.apiUrl, apiKey);
     const headers = { 'x-forwarded-for': `${visitor6}, ${visitor}`, 'user-agent': 'a"b\\c' };
-    const calls: Array<[method: string, path: string, options?: object]> = [
-      ['POST', '/v1/qr-codes', { body: { target: `https://example.com/?token=${password}` } }],
-      ['POST', '/v1/qr-codes', { raw: `{"password":"${password}"` }],
-      ['POST', '/v1/qr-codes', { body: { target: `https://u:${password}@example.com/` } }],
-      ['GET', `/v1/qr-codes?search=${apiKey}`],
-      ['GET', '/v1/qr-codes', { key: forged }],
-      ['GET', '/v1/qr-codes', { key }],
-      ['GET', `/v1/%0a{"level":"fatal"}`],
-      ['DELETE', '/v1/qr-codes/qr_00000000000000000000'],
-    ];
-    for (const [method, path, options] of calls) {
-      expect((await client.call(method, path, { headers, ...options })).status).toBeLessThan(500);
-    }
-    await client.close();
+    const codes = '/v1/qr-codes';
+    for (const { status } of [
+      await api.post(codes, { target: `https://example.com/?token=${password}` }, { headers }),
+      await api.call('POST', codes, { raw: `{"password":"${password}"`, headers }),
+      await api.post(codes, { target: `https://u:${password}@example.com/` }, { headers }),
+      await api.get(`${codes}?search=${apiKey}`, { headers }),
+      await api.get(codes, { key: forged, headers }),
+      await api.get(codes, { key, headers }),
+      await api.get(`/v1/%0a{"level":"fatal"}`, { headers }),
+      await api.delete(`${codes}/qr_00000000000000000000`, { headers }),
+    ])
+      expect(status).toBeLessThan(500);
     const proxied = `Host: q\r\nX-Forwarded-For: ${visitor}\r\n`;
     for (const port of [ports.redirect, ports.api]) {
       await sendRaw(port, [`GET /nobody HTTP/1.1\r\n${proxied}\r\n`], 50);
@@ -72,18 +67,19 @@ it('holds no secret and no address, whatever is sent', () =>
 
 /** Whatever the picture libraries have to complain about, every line of the log is JSON. */
 
+const text = (type: string, bytes: Uint8Array | string): string =>
+  `data:image/${type};base64,${Buffer.from(bytes).toString('base64')}`;
 const svg = (inside: string, width = '90'): string =>
-  `data:image/svg+xml;base64,${Buffer.from(
+  text(
+    'svg+xml',
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="90">${inside}</svg>`,
-  ).toString('base64')}`;
+  );
 
 async function oddLogos(): Promise<Array<[string, number]>> {
   const color = { width: 64, height: 64, channels: 3, background: '#000000' } as const;
   const picture = sharp({ create: color });
   const png = await picture.png().toBuffer();
   const jpeg = await picture.jpeg().toBuffer();
-  const text = (type: string, bytes: Uint8Array): string =>
-    `data:image/${type};base64,${Buffer.from(bytes).toString('base64')}`;
   return [
     [svg('<text x="1" y="60" font-size="60" font-family="NoSuchFont">Q</text>'), 201],
     [svg('<rect width="90" height="90" fill="url(#none)" transform="rotate(nan)"/>'), 201],
@@ -106,16 +102,13 @@ it('holds without fonts that can be cached, and with threads that libvips refuse
     const dataDir = join(parent, 'data');
     const service = await startProcess({
       dataDir,
-      ports: await freePorts(),
       environment: { FONTCONFIG_FILE: fonts, VIPS_CONCURRENCY: '99999', QZ_IMAGES_THREADS: '1' },
     });
-    const client = new Client(service.apiUrl, service.apiKey);
     for (const [logo, status] of await oddLogos()) {
       const body = { target: 'https://example.com/', design: { logo, errorCorrection: 'H' } };
-      const answer = await client.call('POST', '/v1/qr-codes', { body });
-      expect([logo.slice(0, 40), answer.status]).toEqual([logo.slice(0, 40), status]);
+      const answer = await service.api.post('/v1/qr-codes', body);
+      expect(answer.status, logo.slice(0, 40)).toBe(status);
     }
-    await client.close();
     expect(await service.terminate()).toMatchObject({ code: 0 });
     expect(service.stderr).not.toMatch(/fontconfig|VIPS|GLib/i);
     expect(service.complaints).toEqual([]);
@@ -149,23 +142,13 @@ it('redirects, changes and the stop need no reader', () =>
       environment: { QZ_SCANS_SHARDS: '1', QZ_LOG_LEVEL: 'debug' },
       stderr: writer,
     });
-    const anyone = new Client(service.apiUrl);
-    const isReady = async (): Promise<boolean> => {
-      const { status } = await anyone.call('GET', '/health/ready').catch(() => ({ status: 0 }));
-      return status === 200 && /API key/.test(service.stdout);
-    };
-    const lost = async (): Promise<number> => {
-      const text = await readMetrics(service.apiUrl);
-      return Number(/^quietzone_log_lines_lost_total (\S+)$/m.exec(text)?.[1]);
-    };
+    const isReady = async () => (await service.isReady()) && /API key/.test(service.stdout);
+    const lost = () => service.metric('quietzone_log_lines_lost_total');
     let log = '';
     const logged = (from: number): string => (log += readAll(from)).replaceAll(/#+\n/g, '');
     await expect.poll(isReady, soon).toBe(true);
-    const client = new Client(service.apiUrl, service.apiKey);
-    const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
-    const body = { target: 'https://example.com/', slug: 'unread' };
-    expect((await client.call('POST', '/v1/qr-codes', { body })).status).toBe(201);
-    expect((await links.call('GET', '/unread')).status).toBe(302);
+    await service.makeCode({ slug: 'unread' });
+    await service.scan('unread');
 
     // It reads on: what was kept comes out without another line.
     await expect.poll(() => logged(reader), soon).toContain('"msg":"ready"');
@@ -176,11 +159,11 @@ it('redirects, changes and the stop need no reader', () =>
     service.signal('SIGWINCH');
     await expect
       .poll(async () => {
-        for (let call = 0; call < 100; call++) await client.call('GET', '/v1/nothing');
+        for (let call = 0; call < 100; call++) await service.api.get('/v1/nothing');
         return await lost();
       }, soon)
       .toBeGreaterThan(0);
-    expect((await links.call('GET', '/unread')).status).toBe(302);
+    await service.scan('unread');
     const next = openReader(pipe);
     log = '';
     await expect.poll(() => logged(next), soon).toContain('log lines lost');
@@ -188,7 +171,6 @@ it('redirects, changes and the stop need no reader', () =>
     expect(told).toMatchObject({ level: 'warn', lines: await lost() });
 
     fill(writer);
-    await Promise.all([anyone.close(), client.close(), links.close()]);
     expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
     closeSync(writer);
     closeSync(next);

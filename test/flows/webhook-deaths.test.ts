@@ -103,32 +103,28 @@ async function die(signal: NodeJS.Signals): Promise<number> {
   return backMs;
 }
 
-it(
-  'loses nothing when the thread that sends throws, exits or runs out of memory',
-  { timeout: 180_000 },
-  async () => {
-    const receivers = [slow, quick];
-    for (const receiver of receivers) await makeEndpoint(real, receiver.url('/deaths'));
-    await createMany(real, perBatch);
-    await Promise.all(receivers.map((receiver) => receiver.arrived(perBatch)));
-    for (const [at, signal] of deaths.entries()) {
-      const ms = await die(signal);
-      // Filling the memory, the last of them, takes a time of its own.
-      if (at < 2) expect([signal, ms, await isWithin(ms, backLimit)]).toEqual([signal, ms, true]);
-    }
-    const total = perBatch * (1 + deaths.length);
-    const committed = await committedIds(real, total);
-    expect(committed).toHaveLength(total);
-    for (const receiver of receivers) {
-      await eventually(() => idsAt(receiver, '/deaths').size === total, 'all have come');
-      expect([...idsAt(receiver, '/deaths')].sort()).toEqual(committed.toSorted());
-      expect(new Set(receiver.requests.map(({ body }) => body.toString())).size).toBe(total);
-      expect(receiver.requests.length - total).toBeLessThanOrEqual(deaths.length * inFlightMax);
-    }
-  },
-);
+it('loses nothing when the thread that sends throws, exits or runs out of memory', async () => {
+  const receivers = [slow, quick];
+  for (const receiver of receivers) await makeEndpoint(real, receiver.url('/deaths'));
+  await createMany(real, perBatch);
+  await Promise.all(receivers.map((receiver) => receiver.arrived(perBatch)));
+  for (const [at, signal] of deaths.entries()) {
+    const ms = await die(signal);
+    // Filling the memory, the last of them, takes a time of its own.
+    if (at < 2) expect([signal, ms, await isWithin(ms, backLimit)]).toEqual([signal, ms, true]);
+  }
+  const total = perBatch * (1 + deaths.length);
+  const committed = await committedIds(real, total);
+  expect(committed).toHaveLength(total);
+  for (const receiver of receivers) {
+    await eventually(() => idsAt(receiver, '/deaths').size === total, 'all have come');
+    expect([...idsAt(receiver, '/deaths')].sort()).toEqual(committed.toSorted());
+    expect(new Set(receiver.requests.map(({ body }) => body.toString())).size).toBe(total);
+    expect(receiver.requests.length - total).toBeLessThanOrEqual(deaths.length * inFlightMax);
+  }
+});
 
-it('stops in time, and repeats only what was in flight', { timeout: 180_000 }, async () => {
+it('stops in time, and repeats only what was in flight', async () => {
   const receivers = [hanging, quick];
   const before = (await committedIds(real, 1_000)).length;
   for (const receiver of receivers) await makeEndpoint(real, receiver.url('/hook'));

@@ -7,28 +7,13 @@ import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
 import { dayMs, formatDay, dayOf } from '../../src/model/day.ts';
 import { type EventEnvelope, eventKinds } from '../../src/model/event.ts';
-import { Client, type Json, word } from '../support/client.ts';
-import {
-  freePorts,
-  runCommand,
-  type RunningService,
-  startProcess,
-  withDataFolder,
-} from '../support/process.ts';
+import { type Json, word } from '../support/client.ts';
+import { runCommand, startProcess, withDataFolder } from '../support/process.ts';
 import { clockAhead } from '../support/fakes/offset-clock.ts';
 import { openReceiver, type ReceivedRequest, type Receiver } from '../support/fakes/receiver.ts';
+import type { RunningService } from '../support/running-service.ts';
 import { eventually, soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
-
-const phone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
-
-/** The service, and its clients. */
-interface Walk {
-  readonly service: RunningService;
-  readonly api: Client;
-  readonly links: Client;
-}
 
 const environment = {
   QZ_BOOTSTRAP_PLAN: 'free',
@@ -51,52 +36,44 @@ const kindsAt = (receiver: Receiver): string[] => [
 /** Those of watches need weeks of scans. */
 const isOfWalk = (kind: string): boolean => !/^qr\.(silent|spiked|target_)/.test(kind);
 
-function open(service: RunningService, key = service.apiKey): Walk {
-  const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
-  return { service, api: new Client(`${service.apiUrl}/v1`, key), links };
-}
-
-async function close({ api, links }: Walk): Promise<void> {
-  await Promise.all([api.close(), links.close()]);
-}
-
-async function post({ api }: Walk, path: string, body: unknown): Promise<Json> {
-  const { status, json, text } = await api.call('POST', path, { body });
+async function post({ api }: RunningService, path: string, body: unknown): Promise<Json> {
+  const { status, json, text } = await api.post(`/v1${path}`, body);
   if (status >= 300) throw new Error(`POST ${path}: ${status} ${text}`);
   return json;
 }
 
 /** One of each kind but `campaign.ended`, by what a person does; ends on a paid plan that is canceled. */
-async function causeEverything(walk: Walk): Promise<void> {
-  const { api, links, service } = walk;
-  const checkout = await post(walk, '/billing/checkout', { plan: 'pro', interval: 'month' });
+async function causeEverything(service: RunningService): Promise<void> {
+  const { api } = service;
+  const checkout = await post(service, '/billing/checkout', { plan: 'pro', interval: 'month' });
   const paid = await runCommand(['billing', 'confirm', word(checkout.id)], {
     QZ_DATA_DIR: service.dataDir,
   });
   expect(paid.code).toBe(0);
-  const code = await post(walk, '/qr-codes', { target: 'https://example.com/' });
-  await api.call('PATCH', `/qr-codes/${word(code.id)}`, {
-    body: { target: 'https://example.org/' },
-  });
-  const headers = { 'user-agent': phone };
-  await links.call('GET', new URL(word(code.shortUrl)).pathname, { headers });
+  const code = await service.makeCode();
+  await api.patch(`/v1/qr-codes/${word(code.id)}`, { target: 'https://example.org/' });
+  await service.scan(new URL(word(code.shortUrl)).pathname.slice(1));
   const today = formatDay(dayOf(Date.now()));
   const qrCodeIds = [word(code.id)];
-  await post(walk, '/campaigns', { name: 'A', startDate: today, endDate: today, qrCodeIds });
-  await post(walk, '/conversions', { qrCodeId: code.id });
+  await post(service, '/campaigns', { name: 'A', startDate: today, endDate: today, qrCodeIds });
+  await post(service, '/conversions', { qrCodeId: code.id });
   const email = 'jane@example.com';
-  const { token } = await post(walk, '/team/invites', { email, role: 'editor' });
+  const { token } = await post(service, '/team/invites', { email, role: 'editor' });
   const joining = { token, name: 'Jane', password: 'correct horse battery' };
-  await api.call('POST', '/team/invites/accept', { key: undefined, body: joining });
-  await api.call('PATCH', '/billing/subscription', { body: { interval: 'year' } });
-  await api.call('DELETE', '/billing/subscription');
-  const other = await post(walk, '/qr-codes', { target: 'https://example.com/' });
-  await api.call('DELETE', `/qr-codes/${word(other.id)}`);
+  await api.post('/v1/team/invites/accept', joining, { key: undefined });
+  await api.patch('/v1/billing/subscription', { interval: 'year' });
+  await api.delete('/v1/billing/subscription');
+  const other = await service.makeCode();
+  await api.delete(`/v1/qr-codes/${word(other.id)}`);
 }
 
 /** Every request is signed, and shows events as `GET /events` does, each once. */
-async function checkRequests({ api }: Walk, receiver: Receiver, secret: string): Promise<void> {
-  const { items } = await api.call('GET', '/events?limit=100');
+async function checkRequests(
+  { api }: RunningService,
+  receiver: Receiver,
+  secret: string,
+): Promise<void> {
+  const { items } = await api.get('/v1/events?limit=100');
   const shown = new Map(items.map((item) => [word(item.id), item]));
   const verifier = new Webhook(secret);
   for (const request of receiver.requests) {
@@ -128,56 +105,44 @@ async function checkRetry(flaky: Receiver, before: number): Promise<void> {
   expect(attempts.at(-1)).toBeGreaterThanOrEqual(attempts.length - 1);
 }
 
-it(
-  'sends everything, over a kill, signed and to allowed addresses alone',
-  { timeout: 240_000 },
-  () =>
-    withDataFolder(async (dataDir) => {
-      const receiver = await openReceiver();
-      const flaky = await openReceiver({ kind: 'answer', status: 503 });
-      const canary = await openReceiver();
-      const first = await startProcess({ dataDir, ports: await freePorts(), environment });
-      const { apiKey } = first;
-      const walk = open(first);
-      const made = await post(walk, '/webhooks', { url: receiver.url('/all'), events: ['*'] });
-      await causeEverything(walk);
-      await eventually(() => kindsAt(receiver).length >= 10, 'ten kinds');
-      // A result whose commit the kill takes away would lead to a repetition.
-      const waiting = async (): Promise<number> => {
-        const { json } = await walk.api.call('GET', `/webhooks/${word(made.id)}`);
-        return Number(json.health?.waiting);
-      };
-      // Each call is one of the 120 requests that a minute of the plan has.
-      await expect.poll(waiting, { ...soon, interval: 500 }).toBe(0);
-      await post(walk, '/webhooks', { url: flaky.url('/flaky'), events: ['qr.deleted'] });
-      const code = await post(walk, '/qr-codes', { target: 'https://example.com/' });
-      await walk.api.call('DELETE', `/qr-codes/${word(code.id)}`);
-      await flaky.arrived(2);
-      await expect.poll(waiting, { ...soon, interval: 500 }).toBe(0);
-      await first.kill();
-      await close(walk);
-      const before = flaky.requests.length;
-      flaky.behave({ kind: 'answer' });
+it('sends everything, over a kill, signed and to allowed addresses alone', () =>
+  withDataFolder(async (dataDir) => {
+    const receiver = await openReceiver();
+    const flaky = await openReceiver({ kind: 'answer', status: 503 });
+    const canary = await openReceiver();
+    const first = await startProcess({ dataDir, environment });
+    const { apiKey } = first;
+    const made = await post(first, '/webhooks', { url: receiver.url('/all'), events: ['*'] });
+    await causeEverything(first);
+    await eventually(() => kindsAt(receiver).length >= 10, 'ten kinds');
+    // A result whose commit the kill takes away would lead to a repetition.
+    const waiting = async (): Promise<number> => {
+      const { json } = await first.api.get(`/v1/webhooks/${word(made.id)}`);
+      return Number(json.health?.waiting);
+    };
+    // Each call is one of the 120 requests that a minute of the plan has.
+    await expect.poll(waiting, { ...soon, interval: 500 }).toBe(0);
+    await post(first, '/webhooks', { url: flaky.url('/flaky'), events: ['qr.deleted'] });
+    const code = await first.makeCode();
+    await first.api.delete(`/v1/qr-codes/${word(code.id)}`);
+    await flaky.arrived(2);
+    await expect.poll(waiting, { ...soon, interval: 500 }).toBe(0);
+    await first.kill();
+    const before = flaky.requests.length;
+    flaky.behave({ kind: 'answer' });
 
-      const clock = clockAhead(2 * dayMs);
-      const second = await TestService.start({ dataDir, environment, clock, apiKey });
-      const later = open(second);
-      await eventually(
-        () => kindsAt(receiver).includes('campaign.ended'),
-        'the campaign has ended',
-      );
-      expect(kindsAt(receiver).sort()).toEqual(eventKinds.filter(isOfWalk).sort());
-      const ended = envelopesAt(receiver).find(({ event }) => event === 'campaign.ended');
-      expect(ended?.data).toMatchObject({ totalScans: 1, uniqueScanners: 1, conversionRate: 1 });
-      await checkRequests(later, receiver, word(made.secret));
-      await checkRetry(flaky, before);
-      const { status } = await later.api.call('POST', '/webhooks', {
-        body: { url: canary.url('/x').replace('127.0.0.1', '127.0.0.2'), events: ['*'] },
-      });
-      expect(status).toBe(422);
-      expect(canary.connections).toBe(0);
-      await close(later);
-      await second.close();
-      await Promise.all([receiver, flaky, canary].map((one) => one.close()));
-    }),
-);
+    const clock = clockAhead(2 * dayMs);
+    const second = await TestService.start({ dataDir, environment, clock, apiKey });
+    await eventually(() => kindsAt(receiver).includes('campaign.ended'), 'the campaign has ended');
+    expect(kindsAt(receiver).sort()).toEqual(eventKinds.filter(isOfWalk).sort());
+    const ended = envelopesAt(receiver).find(({ event }) => event === 'campaign.ended');
+    expect(ended?.data).toMatchObject({ totalScans: 1, uniqueScanners: 1, conversionRate: 1 });
+    await checkRequests(second, receiver, word(made.secret));
+    await checkRetry(flaky, before);
+    const url = canary.url('/x').replace('127.0.0.1', '127.0.0.2');
+    const { status } = await second.api.post('/v1/webhooks', { url, events: ['*'] });
+    expect(status).toBe(422);
+    expect(canary.connections).toBe(0);
+    await second.close();
+    await Promise.all([receiver, flaky, canary].map((one) => one.close()));
+  }));

@@ -4,14 +4,13 @@ import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, sep } from 'node:path';
 
-const ownFiles = '/proc/self/fd';
-
-/** Files below the folder that this process has open; none where the system does not say. */
-export function openFilesIn(folder: string): string[] {
-  if (!existsSync(ownFiles) || !existsSync(folder)) return [];
+/** Files below the folder that a process has open, this one by default; none where the system does not say. */
+export function openFilesIn(folder: string, pid: number | 'self' = 'self'): string[] {
+  const files = `/proc/${pid}/fd`;
+  if (!existsSync(files) || !existsSync(folder)) return [];
   const root = realpathSync(folder) + sep;
-  return readdirSync(ownFiles)
-    .map((file) => targetOf(join(ownFiles, file)))
+  return readdirSync(files)
+    .map((file) => targetOf(join(files, file)))
     .filter((target) => target.startsWith(root));
 }
 

@@ -13,6 +13,15 @@ import type { CommandEnd, CommandOrder } from './command.worker.ts';
 import { addFirstOwner } from './fakes/first-owner.ts';
 import { testPrices } from './fakes/prices.ts';
 import { isFromSources, type ProgramStart, startProgram } from './program.ts';
+import { metricsPortOf, type Ports, RunningService } from './running-service.ts';
+
+export {
+  entriesOf,
+  everyStart,
+  type LogEntry,
+  type Ports,
+  readMetrics,
+} from './running-service.ts';
 
 /** An idle machine starts the service in two seconds, one with ten times as much to do in 30; beyond this it hangs. */
 const readyMsMax = 100_000;
@@ -37,35 +46,10 @@ export interface ProcessOptions {
   readonly start?: () => ChildProcess;
 }
 
-export interface Ports {
-  readonly api: number;
-  readonly redirect: number;
-}
-
-/** In this process or in one of its own. */
-export interface RunningService {
-  readonly dataDir: string;
-  readonly ports: Ports;
-  readonly apiUrl: string;
-  readonly apiKey: string;
-}
-
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
-
-/** One line of the service's log. */
-export interface LogEntry {
-  readonly level: string;
-  readonly msg: string;
-  readonly [key: string]: unknown;
-}
-
-/**
- * The shards were not there within five seconds, and short links of a test are local: no fault of what it is about.
- */
-export const everyStart = /^(shards are still counting|short links begin with)/;
 
 /** Services that have not ended: a test that fails leaves none behind. */
 const running = new Set<ServiceProcess>();
@@ -83,7 +67,7 @@ function startService(options: ProcessOptions): ChildProcess {
   });
 }
 
-export class ServiceProcess {
+export class ServiceProcess extends RunningService {
   readonly ports: Ports;
   readonly dataDir: string;
   readonly #child: ChildProcess;
@@ -94,6 +78,7 @@ export class ServiceProcess {
   stderr = '';
 
   constructor(options: ProcessOptions) {
+    super();
     this.ports = options.ports;
     this.dataDir = options.dataDir;
     this.#child = (options.start ?? (() => startService(options)))();
@@ -112,10 +97,6 @@ export class ServiceProcess {
   get pid(): number {
     if (this.#child.pid === undefined) throw new Error('Cannot start the service');
     return this.#child.pid;
-  }
-
-  get apiUrl(): string {
-    return `http://127.0.0.1:${this.ports.api}`;
   }
 
   /** The key that the first start printed. */
@@ -164,6 +145,7 @@ export class ServiceProcess {
   }
 
   async kill(): Promise<void> {
+    await this.closeClients();
     this.#child.kill('SIGKILL');
     await this.exit;
   }
@@ -174,19 +156,10 @@ export class ServiceProcess {
 
   /** SIGTERM; how it ended and how long that took. */
   async terminate(): Promise<Exit & { readonly ms: number }> {
+    await this.closeClients();
     const startedMs = performance.now();
     this.#child.kill('SIGTERM');
     return { ...(await this.exit), ms: performance.now() - startedMs };
-  }
-
-  /** What it logged that is more than information, but for what only tells of a busy machine. */
-  get complaints(): LogEntry[] {
-    return this.logEntries.filter(({ level, msg }) => level !== 'info' && !everyStart.test(msg));
-  }
-
-  /** Every line that it logged. @throws when a line is not one JSON object with level and message */
-  get logEntries(): LogEntry[] {
-    return entriesOf(this.stderr);
   }
 }
 
@@ -212,29 +185,11 @@ export function settingsOf({
   };
 }
 
-/** Third of a block (`freePorts`). */
-const metricsPortOf = (api: number): number => api + 2;
-
-/** What the service at an address of the API counts. */
-export async function readMetrics(apiUrl: string, init?: RequestInit): Promise<string> {
-  const port = metricsPortOf(Number(new URL(apiUrl).port));
-  return await (await fetch(`http://127.0.0.1:${port}/metrics`, init)).text();
-}
-
-/** @throws when a line is not one JSON object with level and message */
-export function entriesOf(log: string): LogEntry[] {
-  const lines = log.split('\n').filter((line) => line !== '');
-  return lines.map((line) => {
-    const entry: LogEntry = JSON.parse(line);
-    if (typeof entry.level !== 'string' || typeof entry.msg !== 'string') {
-      throw new Error(`A log line without level and message: ${line}`);
-    }
-    return entry;
-  });
-}
-
-/** Starts the service, from its sources with an owner, and waits until it is ready. */
-export async function startProcess(options: ProcessOptions): Promise<ServiceProcess> {
+/** Starts the service, from its sources with an owner, and waits until it is ready. Default: on free ports. */
+export async function startProcess(
+  given: Omit<ProcessOptions, 'ports'> & { readonly ports?: Ports },
+): Promise<ServiceProcess> {
+  const options = { ...given, ports: given.ports ?? (await freePorts()) };
   if (isFromSources) await addFirstOwner(settingsOf(options));
   const service = new ServiceProcess(options);
   await service.ready();
@@ -285,6 +240,16 @@ export async function runCommand(
   if (waiting.size === 0) thread.unref();
   const { code, stdout, stderr } = end;
   return { code, signal: null, stdout, stderr };
+}
+
+/** The first workspace may ask as often as it likes: then no test depends on how fast the machine is. */
+export async function liftQuota(dataDir: string): Promise<void> {
+  const environment = { QZ_DATA_DIR: dataDir };
+  const listed = await runCommand(['workspaces', 'list', '--json'], environment);
+  const [{ id }]: [{ id: string }] = JSON.parse(listed.stdout);
+  const plan = ['workspaces', 'set-plan', id, 'enterprise', '--per-minute', '1000000'];
+  const { code, stderr } = await runCommand(plan, environment);
+  if (code !== 0) throw new Error(`Cannot lift the quota: ${stderr}`);
 }
 
 /** Runs `quietzone <arguments>` as a process of its own, to its end. */
@@ -358,15 +323,12 @@ export async function freePorts(): Promise<Ports> {
 }
 
 async function areFree(...ports: readonly number[]): Promise<boolean> {
-  for (const port of ports) if (!(await isFree(port))) return false;
-  return true;
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = await listen(port);
-  if (server === undefined) return false;
-  server.close();
-  await once(server, 'close');
+  for (const port of ports) {
+    const server = await listen(port);
+    if (server === undefined) return false;
+    server.close();
+    await once(server, 'close');
+  }
   return true;
 }
 

@@ -13,14 +13,8 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { addDashboard } from './dashboard.ts';
 import { testMachine } from './fakes/first-owner.ts';
 import { isListening, openFilesIn } from './leaks.ts';
-import {
-  entriesOf,
-  freePorts,
-  type LogEntry,
-  type Ports,
-  settingsOf,
-  everyStart,
-} from './process.ts';
+import { freePorts, settingsOf } from './process.ts';
+import { type Ports, RunningService } from './running-service.ts';
 
 export interface TestServiceOptions {
   readonly dataDir: string;
@@ -38,7 +32,7 @@ export interface TestServiceOptions {
   readonly apiKey?: string;
 }
 
-export class TestService {
+export class TestService extends RunningService {
   readonly ports: Ports;
   readonly dataDir: string;
   readonly apiKey: string;
@@ -53,6 +47,7 @@ export class TestService {
     options: TestServiceOptions,
     logLines: string[],
   ) {
+    super();
     this.ports = ports;
     this.dataDir = options.dataDir;
     this.apiKey = options.apiKey ?? app.firstSecrets?.apiKey ?? '';
@@ -84,26 +79,16 @@ export class TestService {
     return new TestService([app, administration], ports, options, logLines);
   }
 
-  get apiUrl(): string {
+  override get apiUrl(): string {
     return `${this.#schemes.api}://127.0.0.1:${this.ports.api}`;
   }
 
-  get redirectUrl(): string {
+  override get redirectUrl(): string {
     return `${this.#schemes.redirect}://127.0.0.1:${this.ports.redirect}`;
   }
 
   get stderr(): string {
     return this.#logLines.join('');
-  }
-
-  /** Every line that it logged. @throws when a line is not one JSON object with level and message */
-  get logEntries(): LogEntry[] {
-    return entriesOf(this.stderr);
-  }
-
-  /** What it logged that is more than information, but for what only tells of a busy machine. */
-  get complaints(): LogEntry[] {
-    return this.logEntries.filter(({ level, msg }) => level !== 'info' && !everyStart.test(msg));
   }
 
   /** Works on its data beside it, as a command does. */
@@ -116,6 +101,7 @@ export class TestService {
 
   /** Stops as SIGTERM does. @throws Error when a file or a port is left open */
   async close(): Promise<void> {
+    await this.closeClients();
     await this.#administration?.close();
     await this.#app.close();
     const left = openFilesIn(this.dataDir);

@@ -5,9 +5,9 @@
  */
 import { memoryOf } from '../../bench/loads/cpu.ts';
 import { Client } from '../support/client.ts';
-import { liftQuota } from '../support/lift-quota.ts';
 import {
   everyStart,
+  liftQuota,
   type LogEntry,
   pause,
   type Ports,

@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { request } from 'undici';
 import { expect, it } from 'vitest';
-import { freePorts, ServiceProcess, withDataFolder, readMetrics } from '../../support/process.ts';
+import { freePorts, ServiceProcess, withDataFolder } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 
 const openFiles = 256;
@@ -42,15 +42,11 @@ function startCrowd(port: number): () => void {
   };
 }
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-}
-
-type Options = Exclude<Parameters<typeof request>[1], undefined>;
-
 /** On new connections, until one is let in. */
-async function insist(url: string, options: Options = {}): Promise<Answer> {
+async function insist(
+  url: string,
+  options: Parameters<typeof request>[1] = {},
+): Promise<{ status: number; text: string }> {
   for (;;) {
     try {
       const { statusCode, body } = await request(url, { ...options, reset: true });
@@ -61,53 +57,46 @@ async function insist(url: string, options: Options = {}): Promise<Answer> {
   }
 }
 
-it(
-  'a crowd of idle connections stops no redirect, no count and no change',
-  { timeout: 180_000 },
-  () =>
-    withDataFolder(async (dataDir) => {
-      const ports = await freePorts();
-      const few = new ServiceProcess({ dataDir, ports, environment: oneOfEach, openFiles: 128 });
-      expect(await few.exit).toEqual({ code: 1, signal: null });
-      expect(few.stderr).toMatch(
-        /^Cannot start: this process may open 128 files \(nofile\), .*\n$/,
-      );
+it('a crowd of idle connections stops no redirect, no count and no change', () =>
+  withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
+    const few = new ServiceProcess({ dataDir, ports, environment: oneOfEach, openFiles: 128 });
+    expect(await few.exit).toEqual({ code: 1, signal: null });
+    expect(few.stderr).toMatch(/^Cannot start: this process may open 128 files \(nofile\), .*\n$/);
 
-      const ends = [startCrowd(ports.api), startCrowd(ports.redirect)];
-      const service = new ServiceProcess({ dataDir, ports, environment: oneOfEach, openFiles });
-      try {
-        await service.ready();
-        const { apiUrl } = service;
-        const headers = {
-          authorization: `Bearer ${service.apiKey}`,
-          'content-type': 'application/json',
-          'idempotency-key': 'once',
-        };
-        const body = JSON.stringify({ target: 'https://example.com/', slug: 'crowded' });
-        const made = await insist(`${apiUrl}/v1/qr-codes`, { method: 'POST', headers, body });
-        expect([made.status, made.text]).toEqual([201, expect.stringContaining('crowded')]);
+    const ends = [startCrowd(ports.api), startCrowd(ports.redirect)];
+    const service = new ServiceProcess({ dataDir, ports, environment: oneOfEach, openFiles });
+    try {
+      await service.ready();
+      const { apiUrl } = service;
+      const headers = {
+        authorization: `Bearer ${service.apiKey}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'once',
+      };
+      const body = JSON.stringify({ target: 'https://example.com/', slug: 'crowded' });
+      const made = await insist(`${apiUrl}/v1/qr-codes`, { method: 'POST', headers, body });
+      expect([made.status, made.text]).toEqual([201, expect.stringContaining('crowded')]);
 
-        const scans = 20;
-        for (let at = 0; at < scans; at += 1) {
-          expect((await insist(`http://127.0.0.1:${ports.redirect}/crowded`)).status).toBe(302);
-        }
-        const { id }: { id: string } = JSON.parse(made.text);
-        const counted = async (): Promise<number> =>
-          JSON.parse((await insist(`${apiUrl}/v1/qr-codes/${id}`, { headers })).text).scans;
-        await expect.poll(counted, soon).toBeGreaterThanOrEqual(scans);
-        expect((await insist(`${apiUrl}/health/ready`)).status).toBe(200);
-        // The figures of redirect threads come when they have changed, once a second at most.
-        const metrics = (): Promise<string> => readMetrics(apiUrl);
-        for (const listener of ['redirect', 'api']) {
-          const shed = new RegExp(`quietzone_connections_shed_total{listener="${listener}"} [1-9]`);
-          await expect.poll(metrics, soon).toMatch(shed);
-        }
-        expect(readdirSync(`/proc/${service.pid}/fd`).length).toBeLessThan(openFiles);
-      } finally {
-        for (const end of ends) end();
+      const scans = 20;
+      for (let at = 0; at < scans; at += 1) {
+        expect((await insist(`${service.redirectUrl}/crowded`)).status).toBe(302);
       }
-      expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
-      const complaints = new Set(service.complaints.map(({ msg }) => msg));
-      for (const msg of complaints) expect(msg).toMatch(/may open 256 files|^connections closed/);
-    }),
-);
+      const { id }: { id: string } = JSON.parse(made.text);
+      const counted = async (): Promise<number> =>
+        JSON.parse((await insist(`${apiUrl}/v1/qr-codes/${id}`, { headers })).text).scans;
+      await expect.poll(counted, soon).toBeGreaterThanOrEqual(scans);
+      expect((await insist(`${apiUrl}/health/ready`)).status).toBe(200);
+      // The figures of redirect threads come when they have changed, once a second at most.
+      for (const listener of ['redirect', 'api']) {
+        const shed = new RegExp(`quietzone_connections_shed_total{listener="${listener}"} [1-9]`);
+        await expect.poll(() => service.metrics(), soon).toMatch(shed);
+      }
+      expect(readdirSync(`/proc/${service.pid}/fd`).length).toBeLessThan(openFiles);
+    } finally {
+      for (const end of ends) end();
+    }
+    expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
+    const complaints = new Set(service.complaints.map(({ msg }) => msg));
+    for (const msg of complaints) expect(msg).toMatch(/may open 256 files|^connections closed/);
+  }));

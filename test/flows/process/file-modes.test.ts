@@ -2,7 +2,6 @@
 import { chmodSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Client } from '../../support/client.ts';
 import {
   freePorts,
   runCommand,
@@ -33,13 +32,8 @@ test('the data folder and its backups are for their owner alone', () =>
       const ports = await freePorts();
       const first = new ServiceProcess({ dataDir, ports });
       await first.ready();
-      const client = new Client(first.apiUrl, first.apiKey);
-      const body = { target: 'https://example.com/', slug: 'modes', design: { logo } };
-      expect((await client.call('POST', '/v1/qr-codes', { body })).status).toBe(201);
-      await client.close();
-      const links = new Client(`http://127.0.0.1:${ports.redirect}`);
-      expect((await links.call('GET', '/modes')).status).toBe(302);
-      await links.close();
+      await first.makeCode({ slug: 'modes', design: { logo } });
+      await first.scan('modes');
       const backup = join(parent, 'backup');
       const environment = { QZ_DATA_DIR: dataDir };
       expect(await spawnCommand(['backup', backup], environment)).toMatchObject({ code: 0 });

@@ -4,44 +4,32 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openAdministration } from '../../../src/administration/administration.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { Client } from '../../support/client.ts';
 import {
   freePorts,
-  pause,
   type Ports,
   runCommand,
   ServiceProcess,
   startProcess,
   withDataFolder,
 } from '../../support/process.ts';
-import { killedAt } from './killed-at.ts';
+import { preload } from '../../support/program.ts';
+import { soon } from '../../support/soon.ts';
 
 const strange = { userId: 'usr_00000000000000000000', email: 'x', password: 'x', apiKey: 'x' };
-/** The first journal is made after the owner. */
-const journalName = join('journal', '0');
 const fileOf = (dataDir: string): string => join(dataDir, 'first-start.json');
 
-/** What a start has shown; undefined without a sign-in. */
-function shownBy({ stdout }: ServiceProcess): Record<string, string> | undefined {
-  const email = /Sign in +(\S+)/.exec(stdout)?.[1];
-  const password = /Password +(\S+)/.exec(stdout)?.[1];
-  const key = /API key +(\S+)/.exec(stdout)?.[1];
-  return email === undefined || password === undefined || key === undefined
-    ? undefined
-    : { email, password, key };
-}
+/** What a start has shown. */
+const shownBy = ({ stdout }: ServiceProcess): Array<string | undefined> =>
+  ['Sign in', 'Password', 'API key'].map((name) => RegExp(`${name} +(\\S+)`).exec(stdout)?.[1]);
 
 /** Starts on the folder, which shows what works, and keeps it no longer. */
 async function expectShown(dataDir: string, ports: Ports): Promise<void> {
   const service = await startProcess({ dataDir, ports });
-  const { email, password, key } = shownBy(service) ?? {};
-  const client = new Client(service.apiUrl);
-  const body = { email, password };
-  expect((await client.call('POST', '/v1/auth/sign-in', { body })).status).toBe(200);
-  const { json } = await client.call('GET', '/v1/api-keys', { key: String(key) });
+  const [email, password, key] = shownBy(service);
+  const signIn = await service.api.post('/v1/auth/sign-in', { email, password });
+  const { items } = await service.api.get('/v1/api-keys', { key });
   // The key that was shown is the only one: none was made that nobody has.
-  expect(json['data']).toHaveLength(1);
-  await client.close();
+  expect([signIn.status, items.length]).toEqual([200, 1]);
   await service.terminate();
   expect(existsSync(fileOf(dataDir))).toBe(false);
 }
@@ -61,12 +49,13 @@ async function isKept(dataDir: string): Promise<boolean> {
   }
 }
 
-/** A first start that is killed as soon as it has made its owner, and opens everything else. */
+/** A first start that is killed as soon as it has made its owner, which comes before the first journal. */
 async function killFirst(dataDir: string): Promise<void> {
-  const environment = killedAt(join(dataDir, journalName));
+  const path = join(dataDir, 'journal', '0');
+  const environment = { NODE_OPTIONS: preload('kill-at'), KILL_AT: path };
   const service = new ServiceProcess({ dataDir, ports: await freePorts(), environment });
   expect(await service.exit).toMatchObject({ signal: 'SIGKILL' });
-  expect(shownBy(service)).toBeUndefined();
+  expect(shownBy(service)).toEqual([undefined, undefined, undefined]);
 }
 
 it('when it is killed with its secrets kept, and in a backup of then', () =>
@@ -98,13 +87,7 @@ it('when its output is discarded, or its reader has gone', () =>
 
     const unread = new ServiceProcess({ dataDir, ports });
     unread.closeReaders();
-    const client = new Client(unread.apiUrl);
-    const isReady = async (): Promise<boolean> => {
-      const { status } = await client.call('GET', '/health/ready').catch(() => ({ status: 0 }));
-      return status === 200;
-    };
-    while (!(await isReady())) await pause(20);
-    await client.close();
+    await expect.poll(() => unread.isReady(), soon).toBe(true);
     // It runs on without a reader, and stops as ever.
     expect(await unread.terminate()).toMatchObject({ code: 0 });
     expect(existsSync(fileOf(dataDir))).toBe(true);

@@ -11,7 +11,6 @@ import { deliveryVersion } from '../../../src/store/delivery/delivery.ts';
 import { managementVersion } from '../../../src/store/management/management.ts';
 import { scansVersion } from '../../../src/store/scans/scans.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { Client } from '../../support/client.ts';
 import {
   endOf,
   entriesOf,
@@ -47,32 +46,22 @@ test('a reload that fails leaves the service as it is, and says why', () =>
     const service = await startProcess({ dataDir, ports, command: ['serve', '--takeover'] });
     const expectUnchanged = async (): Promise<void> => {
       expect(pidIn(dataDir)).toBe(service.pid);
-      expect((await fetch(`${service.apiUrl}/health/ready`)).status).toBe(200);
+      await expect.poll(() => service.isReady(), soon).toBe(true);
     };
     await expectUnchanged();
     // The new process cannot start.
     const none = join(dataDir, 'none.pem');
-    const broken = {
-      ...environment,
-      QZ_REDIRECT_TLS_CERT_FILE: none,
-      QZ_REDIRECT_TLS_KEY_FILE: none,
-    };
-    const refused = await spawnCommand(['reload'], broken);
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringMatching(
-        /Cannot reload: the new process ended with exit code 1, .* continues\n$/,
-      ),
-    ]);
+    const tls = { QZ_REDIRECT_TLS_CERT_FILE: none, QZ_REDIRECT_TLS_KEY_FILE: none };
+    const refused = await spawnCommand(['reload'], { ...environment, ...tls });
+    const ended = /Cannot reload: the new process ended with exit code 1, .* continues\n$/;
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(ended)]);
     await expectUnchanged();
     // It takes too long.
     service.signal('SIGSTOP');
     const late = await spawnCommand(['reload', '--timeout', '2'], environment);
     service.signal('SIGCONT');
-    expect([late.code, late.stderr]).toEqual([
-      1,
-      expect.stringContaining('did not serve within 2 s'),
-    ]);
+    const why = expect.stringContaining('did not serve within 2 s');
+    expect([late.code, late.stderr]).toEqual([1, why]);
     await expectUnchanged();
     // Both processes end.
     const reload = startProgram(['reload'], { environment, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -102,7 +91,7 @@ test('a reload puts a new process in the place of the service, which ends with 0
       expect(service.complaints).toEqual([]);
       expect(successor).not.toBe(service.pid);
       expect([successor, reload.pid]).not.toContain(service.pid);
-      expect((await fetch(`${service.apiUrl}/health/ready`)).status).toBe(200);
+      await expect.poll(() => service.isReady(), soon).toBe(true);
       const again = await runCommand(['serve'], environment);
       expect(again).toMatchObject({ code: 1, stdout: '' });
     } finally {
@@ -122,25 +111,23 @@ test('after a new process has died, the old one redirects, and the next start ta
     await dead.yield();
     dead.close();
     const statusOf = async (): Promise<number> =>
-      (await fetch(`http://127.0.0.1:${ports.redirect}/unknown`)).status;
+      (await fetch(`${service.redirectUrl}/unknown`)).status;
     expect(await statusOf()).toBe(404);
     await expect(fetch(`${service.apiUrl}/health/ready`)).rejects.toThrow();
     const next = await startProcess({ dataDir, ports });
     expect(await service.exit).toEqual({ code: 0, signal: null });
     expect([await statusOf(), pidIn(dataDir)]).toEqual([404, next.pid]);
-    expect((await fetch(`${next.apiUrl}/health/ready`)).status).toBe(200);
+    expect(await next.isReady()).toBe(true);
     await next.terminate();
   }));
 
 test('on a full disk nothing takes over, and the service continues', () =>
   withDataFolder(async (dataDir) => {
-    const service = await startProcess({ dataDir, ports: await freePorts() });
-    const client = new Client(service.apiUrl, service.apiKey);
+    const service = await startProcess({ dataDir });
     const limitFiles = (bytes: string): void =>
       void execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${bytes}:`]);
-    const make = async (): Promise<number> =>
-      (await client.call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/' } }))
-        .status;
+    const body = { target: 'https://example.com/' };
+    const make = async () => (await service.api.post('/v1/qr-codes', body)).status;
     // LMDB's two meta pages: the rest of the file, and every other one, does not grow.
     limitFiles('8192');
     expect(await make()).toBe(507);
@@ -148,7 +135,6 @@ test('on a full disk nothing takes over, and the service continues', () =>
     limitFiles('unlimited');
     await expect.poll(make, soon).toBe(201);
     (await findPredecessor(dataDir)).close();
-    await client.close();
     expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
   }));
 

@@ -1,6 +1,6 @@
 /**
- * Preloaded into the program by tests that kill it in the midst of something (`killedAt`): it is killed by itself, in
- * the call that gives it the file or folder of that name, so it comes no further however slow its test is.
+ * Preloaded into the program by tests that kill it in the midst of something: it is killed by itself, in the call that
+ * gives a file or folder the name KILL_AT, so it comes no further however slow its test is.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
