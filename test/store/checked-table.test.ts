@@ -1,57 +1,54 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { type Database, open } from 'lmdb';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { crc32OfView } from '../../src/store/checksum.ts';
-import { StoreEnvironment, type TableKey, type ValueTable } from '../../src/store/environment.ts';
+import { StoreEnvironment } from '../../src/store/environment.ts';
 import { openTwinTable } from '../../src/store/twin-table.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { temporaryFolder } from './temporary-management.ts';
 
-const keyEncodings = { codes: 'uint32', days: 'binary', answers: 'ordered-binary' } as const;
-/** lmdb's flag NO_SYNC_FLUSH; its enum has no value at run time. */
-const withoutSync: number = 0x10000;
-type Name = keyof typeof keyEncodings;
-
-/** An environment, and the bytes of its file as lmdb-js has them. */
+/** An environment with tables of every encoding, and the bytes of its file as lmdb-js has them. */
 function opened() {
   const path = join(temporaryFolder(), 'management.mdb');
   const environment = new StoreEnvironment(path, 'create');
-  onTestFinished(async () => await environment.close());
+  const openTwins = () => openTwinTable<number, number>(environment, 'marks', { key: 'uint32' });
   const tables = {
     codes: environment.table<number, unknown>('codes', { key: 'uint32' }),
+    copies: environment.table<number, unknown>('copies', { key: 'uint32' }),
     days: environment.table<Uint8Array, Uint8Array>('days', { key: 'binary', value: 'binary' }),
-    answers: environment.table<Array<string | number>, string>('answers', {
-      value: 'string',
-    }),
+    answers: environment.table<Array<string | number>, string>('answers', { value: 'string' }),
+    blocks: environment.table<number, Uint8Array>('blocks', { value: 'binary' }),
+    marks: openTwins(),
   };
-  const root = open({ path, noSubdir: true, maxDbs: 64 });
-  onTestFinished(async () => await root.close());
-  const plain = <K extends TableKey>(name: Name): Database<Uint8Array, K> =>
-    root.openDB<Uint8Array, K>({ name, encoding: 'binary', keyEncoding: keyEncodings[name] });
-  const plains = { codes: plain('codes'), days: plain('days'), answers: plain('answers') };
-  const raw = (name: Name): Database<Uint8Array> => plains[name];
-  const put = (work: () => void): void => environment.transactionSync(work);
-  /** The same record with other bytes, as a bad disk would have them. */
-  const overwrite = (name: Name, key: TableKey, bytes: Uint8Array): void => {
-    root.transactionSync(() => raw(name).putSync(key, bytes), withoutSync);
-    environment.refresh();
+  const stored = new StoredBytes(path);
+  onTestFinished(async () => {
+    await stored.close();
+    await environment.close();
+  });
+  const keyOf = (table: string, at: number): Buffer => stored.keys(table)[at]!;
+  return {
+    environment,
+    tables,
+    openTwins,
+    put: (work: () => void): void => environment.transactionSync(work),
+    bytesOf: (table: string, at: number): Buffer => stored.records(table)[at]![1],
+    /** The record at this place with other bytes, as a bad disk would have them. */
+    overwrite: (table: string, at: number, bytes: Uint8Array): void => {
+      stored.put(table, keyOf(table, at), bytes);
+      environment.refresh();
+    },
+    flip: (table: string, at: number, bit: number): void => {
+      stored.flip(table, keyOf(table, at), bit);
+      environment.refresh();
+    },
   };
-  const bytesOf = (name: Name, key: TableKey): Uint8Array => {
-    root.resetReadTxn();
-    return raw(name).get(key)!;
-  };
-  return { environment, tables, raw, put, overwrite, bytesOf };
 }
-
-const flipped = (bytes: Uint8Array, bit: number): Uint8Array =>
-  bytes.map((byte, at) => (at === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
 
 const damaged = expect.objectContaining({ code: 'data_damaged' });
 
 test('refuses a record of which any byte changed, whatever its encoding', () => {
-  const { environment, tables, put, overwrite, bytesOf } = opened();
+  const { environment, tables, put, overwrite, flip, bytesOf } = opened();
   const key = ['ws', 7];
   const day = Uint8Array.of(0, 0, 0, 9, 1, 2);
   put(() => {
@@ -59,25 +56,21 @@ test('refuses a record of which any byte changed, whatever its encoding', () => 
     tables.answers.put(key, '{"ok":true}');
     tables.days.put(day, Uint8Array.of(1, 0xc1, 0, 255));
   });
-  for (const [name, of] of [
-    ['codes', 3],
-    ['answers', key],
-    ['days', day],
+  for (const [name, read] of [
+    ['codes', () => tables.codes.get(3)],
+    ['answers', () => tables.answers.get(key)],
+    ['days', () => tables.days.get(day)],
   ] as const) {
-    const sound = bytesOf(name, of);
+    const sound = bytesOf(name, 0);
     for (let at = 0; at < sound.length; at++) {
       const bit = at * 8 + (at & 7);
-      overwrite(name, of, flipped(sound, bit));
-      const read = (): unknown =>
-        name === 'codes'
-          ? tables.codes.get(3)
-          : name === 'answers'
-            ? tables.answers.get(key)
-            : tables.days.get(day);
+      flip(name, 0, bit);
       expect(read, `${name} bit ${bit}`).toThrow(damaged);
+      flip(name, 0, bit);
     }
-    for (let length = 0; length < sound.length; length++) {
-      overwrite(name, of, sound.subarray(0, length));
+    // From the end: what is left of nothing, this test does not find again.
+    for (let length = sound.length - 1; length >= 0; length--) {
+      overwrite(name, 0, sound.subarray(0, length));
       expect(() => [...tables[name].range({})], `${name} cut at ${length}`).toThrow(damaged);
     }
   }
@@ -89,36 +82,39 @@ test('refuses a record of which any byte changed, whatever its encoding', () => 
 });
 
 test('refuses a record under another key, and in another table', () => {
-  const { environment, tables, put, overwrite, bytesOf } = opened();
+  const { tables, put, overwrite, bytesOf } = opened();
   put(() => tables.codes.put(1, ['target']));
-  const sound = bytesOf('codes', 1);
+  const sound = bytesOf('codes', 0);
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 2 ** 32 - 1 }), (other) => {
-      overwrite('codes', other, sound);
+      put(() => tables.codes.put(other, ['other']));
+      overwrite('codes', 1, sound);
       expect(() => tables.codes.get(other)).toThrow(damaged);
+      put(() => tables.codes.remove(other));
     }),
     { numRuns: 50 },
   );
-  const copies = environment.table<number, unknown>('copies', { key: 'uint32' });
-  put(() => copies.put(1, ['target']));
-  expect(Buffer.compare(bytesOf('codes', 1), sound)).toBe(0);
+  put(() => tables.copies.put(1, ['target']));
+  expect(Buffer.compare(bytesOf('copies', 0), sound)).not.toBe(0);
   const tuples = [['a', 1], ['a', 1.5], ['a', 2], [1, 'a'], ['b', 1], ['a', 1, 0], ['a']];
   for (const key of tuples) put(() => tables.answers.put(key, 'text'));
-  const stored = tuples.map((key) => Buffer.from(bytesOf('answers', key)).toString('hex'));
-  expect(new Set(stored).size).toBe(tuples.length);
+  const bytes = tuples.map((_, at) => bytesOf('answers', at).toString('hex'));
+  expect(new Set(bytes).size).toBe(tuples.length);
 });
 
 test('walks on past damage when asked to, and notes each record once until it is repaired', () => {
-  const { environment, tables, put, overwrite, bytesOf } = opened();
+  const { environment, tables, put, flip } = opened();
   put(() => [1, 2, 3, 4].forEach((no) => tables.codes.put(no, { no })));
-  for (const no of [2, 4]) overwrite('codes', no, flipped(bytesOf('codes', no), 60));
+  for (const at of [1, 3]) flip('codes', at, 60);
   let noticed = 0;
   environment.damage.noticed.listen(() => void noticed++);
   for (let round = 0; round < 2; round++) {
     const skipped: number[] = [];
     const found = [...tables.codes.range({}, (no) => void skipped.push(no))];
-    expect(found.map(({ key }) => key)).toEqual([1, 3]);
-    expect(skipped).toEqual([2, 4]);
+    expect([found.map(({ key }) => key), skipped]).toEqual([
+      [1, 3],
+      [2, 4],
+    ]);
   }
   expect(tables.codes.get(2, (no) => `instead of ${no}`)).toBe('instead of 2');
   expect(() => [...tables.codes.range({})]).toThrow(damaged);
@@ -136,144 +132,126 @@ test('walks on past damage when asked to, and notes each record once until it is
 });
 
 /** Whatever bit flips in one copy of a mark, it reads as it was written; in both copies it is refused. */
-
-let environment: StoreEnvironment;
-const openTwins = () => openTwinTable<number, number>(environment, 'marks', { key: 'uint32' });
-
-beforeEach(() => {
-  environment = new StoreEnvironment(join(temporaryFolder(), 'marks.mdb'), 'create');
-  const marks = openTwins();
-  environment.transactionSync(() => {
-    for (let key = 0; key < 3; key++) marks.put(key, key * 1_000);
-  });
-});
-afterEach(() => environment.close());
-
-/** Flips a bit of the value of a key in each of the tables. */
-async function flip(key: number, bit: number, ...tables: string[]): Promise<void> {
-  const stored = new StoredBytes(environment.path);
-  for (const table of tables) stored.flip(table, stored.keys(table)[key]!, bit);
-  await stored.close();
-  environment.refresh();
+function openedTwins() {
+  const all = opened();
+  const { environment, tables, put } = all;
+  put(() => [0, 1, 2].forEach((key) => tables.marks.put(key, key * 1_000)));
+  const copyOf = (name: string) => environment.table<number, number>(name, { key: 'uint32' });
+  return { ...all, copyOf };
 }
 
-test.each(['marks', 'marks_copy'])('each bit of a value in %s', async (table) => {
-  const stored = new StoredBytes(environment.path);
-  const bits = stored.bytes(table, stored.keys(table)[1]!).length * 8;
-  await stored.close();
+test.each(['marks', 'marks_copy'])('each bit of a value in %s', (table) => {
+  const { flip, bytesOf, openTwins } = openedTwins();
+  const bits = bytesOf(table, 1).length * 8;
   for (let bit = 0; bit < bits; bit++) {
-    await flip(1, bit, table);
+    flip(table, 1, bit);
     expect(openTwins().get(1)).toBe(1_000);
     expect([...openTwins().range({})].map(({ value }) => value)).toEqual([0, 1_000, 2_000]);
-    await flip(1, bit, table);
+    flip(table, 1, bit);
   }
 });
 
-test('both are refused, until the next put', async () => {
-  await flip(1, 9, 'marks', 'marks_copy');
+test('both are refused, until the next put', () => {
+  const { flip, put, openTwins } = openedTwins();
+  for (const table of ['marks', 'marks_copy']) flip(table, 1, 9);
   const marks = openTwins();
   expect(() => marks.get(1)).toThrow('damaged');
   expect(() => [...marks.range({})]).toThrow('damaged');
-  const damaged: number[] = [];
-  const sound = [...marks.range({}, (key) => damaged.push(key))].map(({ key }) => key);
-  expect([marks.get(1, () => 'damaged'), sound, damaged]).toEqual(['damaged', [0, 2], [1]]);
-  environment.transactionSync(() => marks.put(1, 7));
-  await flip(1, 9, 'marks');
+  const skipped: number[] = [];
+  const sound = [...marks.range({}, (key) => skipped.push(key))].map(({ key }) => key);
+  expect([marks.get(1, () => 'damaged'), sound, skipped]).toEqual(['damaged', [0, 2], [1]]);
+  put(() => marks.put(1, 7));
+  flip('marks', 1, 9);
   expect(marks.get(1)).toBe(7);
 });
 
 test.each([
   ['marks', 'marks_copy'],
   ['marks_copy', 'marks'],
-])('one that is damaged in %s and lost in %s is refused', async (one, other) => {
-  const table = environment.table<number, number>(other, { key: 'uint32' });
-  environment.transactionSync(() => table.remove(1));
-  await flip(1, 9, one);
+])('one that is damaged in %s and lost in %s is refused', (one, other) => {
+  const { copyOf, flip, put, openTwins } = openedTwins();
+  put(() => copyOf(other).remove(1));
+  flip(one, 1, 9);
   expect(() => openTwins().get(1)).toThrow('damaged');
 });
 
 test('a key that one table has lost is read from the other', () => {
-  const first = environment.table<number, number>('marks', { key: 'uint32' });
+  const { copyOf, put, openTwins } = openedTwins();
   const marks = openTwins();
-  environment.transactionSync(() => first.remove(1));
+  put(() => copyOf('marks').remove(1));
   expect([marks.get(1), marks.has(1), marks.count({})]).toEqual([1_000, true, 3]);
   expect([...marks.keys({})]).toEqual([0, 2, 1]);
-  environment.transactionSync(() => marks.remove(1));
+  put(() => marks.remove(1));
   expect([marks.get(1), marks.has(1)]).toEqual([undefined, false]);
 });
 
 /** Values read where they stand: the same as copies of them, of any size, and as well guarded. */
-
 function openedInPlace() {
-  const path = join(temporaryFolder(), 'scans.mdb');
-  const environment = new StoreEnvironment(path, 'create');
-  onTestFinished(async () => await environment.close());
-  const table = environment.table<number, Uint8Array>('blocks', { value: 'binary' });
-  const put = (values: readonly Uint8Array[]): void =>
-    environment.transactionSync(() => {
-      for (const key of Array.from(table.keys({}))) table.remove(key);
-      for (const [key, value] of values.entries()) table.put(key, value);
-    });
-  return { path, environment, table, put };
-}
-
-function soundIn(table: ValueTable<number, Uint8Array>): Array<[key: number, value: string]> {
-  const found: Array<[number, string]> = [];
-  const walk = table.walkInPlace({});
-  for (let key = walk.next(); key !== undefined; key = walk.next()) {
-    if (!table.isSound(key, walk.value)) continue;
-    const { bytes, view, start, end } = walk.value;
-    const copied = Buffer.from(bytes.subarray(start, end));
-    for (const [at, byte] of copied.entries()) {
-      if (view.getUint8(start + at) !== byte) throw new Error(`Byte ${at} of ${key} differs`);
-    }
-    found.push([key, copied.toString('hex')]);
-  }
-  return found;
+  const all = opened();
+  const { blocks } = all.tables;
+  return {
+    ...all,
+    blocks,
+    fill: (values: readonly Uint8Array[]): void =>
+      all.put(() => {
+        for (const key of Array.from(blocks.keys({}))) blocks.remove(key);
+        for (const [key, value] of values.entries()) blocks.put(key, value);
+      }),
+    /** By key. */
+    sound: (): Map<number, Buffer> => {
+      const found = new Map<number, Buffer>();
+      const walk = blocks.walkInPlace({});
+      for (let key = walk.next(); key !== undefined; key = walk.next()) {
+        if (!blocks.isSound(key, walk.value)) continue;
+        const { bytes, view, start, end } = walk.value;
+        const copied = Buffer.from(bytes.subarray(start, end));
+        for (const [at, byte] of copied.entries()) {
+          if (view.getUint8(start + at) !== byte) throw new Error(`Byte ${at} of ${key} differs`);
+        }
+        found.set(key, copied);
+      }
+      return found;
+    },
+  };
 }
 
 test('walkInPlace and getInPlace give what was put', () => {
-  const { table, put } = openedInPlace();
+  const { blocks, fill, sound } = openedInPlace();
+  const short = fc.uint8Array({ maxLength: 400 });
+  const long = fc.tuple(fc.nat({ max: 255 }), fc.integer({ min: 1_000, max: 200_000 }));
   const value = fc.oneof(
-    fc.uint8Array({ maxLength: 400 }),
-    fc
-      .tuple(fc.nat({ max: 255 }), fc.integer({ min: 1_000, max: 200_000 }))
-      .map(([byte, length]) => new Uint8Array(length).fill(byte)),
+    short,
+    long.map(([byte, length]) => new Uint8Array(length).fill(byte)),
   );
   fc.assert(
     fc.property(fc.array(value, { maxLength: 20 }), (values) => {
-      put(values);
-      const wanted = Array.from(values, (bytes, key) => [key, Buffer.from(bytes).toString('hex')]);
-      expect(soundIn(table)).toEqual(wanted);
+      fill(values);
+      const walked = sound();
+      expect([...walked.keys()]).toEqual([...values.keys()]);
       for (const [key, bytes] of values.entries()) {
-        const found = table.getInPlace(key)!;
-        expect(table.isSound(key, found)).toBe(true);
+        expect(walked.get(key)?.equals(bytes)).toBe(true);
+        const found = blocks.getInPlace(key)!;
+        expect(blocks.isSound(key, found)).toBe(true);
         expect(Buffer.compare(found.bytes.subarray(found.start, found.end), bytes)).toBe(0);
       }
-      expect(table.getInPlace(values.length)).toBeUndefined();
+      expect(blocks.getInPlace(values.length)).toBeUndefined();
     }),
     { numRuns: 40 },
   );
 });
 
-test('isSound notices any bit that changed, in short values and long ones, and notes where', async () => {
-  const { path, environment, table, put } = openedInPlace();
+test('isSound notices any bit that changed, in short values and long ones, and notes where', () => {
+  const { environment, blocks, fill, flip, sound } = openedInPlace();
   const values = [50, 130, 251, 252, 300, 9_000].map((length) => new Uint8Array(length).fill(7));
-  put(values);
-  const stored = new StoredBytes(path);
-  onTestFinished(async () => await stored.close());
-  const keys = stored.keys('blocks');
+  fill(values);
   fc.assert(
     fc.property(fc.nat({ max: values.length - 1 }), fc.nat(), (at, bit) => {
-      stored.flip('blocks', keys[at]!, bit);
-      environment.refresh();
-      const found = table.getInPlace(at)!;
-      expect(table.isSound(at, found)).toBe(false);
-      expect(soundIn(table).map(([key]) => key)).not.toContain(at);
+      flip('blocks', at, bit);
+      expect(blocks.isSound(at, blocks.getInPlace(at)!)).toBe(false);
+      expect([...sound().keys()]).not.toContain(at);
       expect(environment.damage.records.map(({ key }) => key)).toContain(String(at));
-      stored.flip('blocks', keys[at]!, bit);
-      environment.refresh();
-      expect(soundIn(table)).toHaveLength(values.length);
+      flip('blocks', at, bit);
+      expect(sound().size).toBe(values.length);
     }),
     { numRuns: 60 },
   );
@@ -284,9 +262,8 @@ test('crc32OfView is the crc32 of zlib, of any part of a buffer and from any see
   const bytes = fc.uint8Array({ minLength: 1, maxLength: 300 });
   fc.assert(
     fc.property(bytes, fc.nat({ max: 20 }), seed, (part, start, from) => {
-      const view = new DataView(
-        Uint8Array.from([...new Uint8Array(start), ...part, ...part]).buffer,
-      );
+      const all = Uint8Array.from([...new Uint8Array(start), ...part, ...part]);
+      const view = new DataView(all.buffer);
       expect(crc32OfView(view, start, start + part.length, from)).toBe(crc32(part, from));
     }),
   );

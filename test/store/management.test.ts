@@ -78,6 +78,27 @@ test('a transaction that throws is undone, and those of its batch are not', asyn
   expect([store.last('code'), store.last('event')]).toEqual([0, 2]);
 });
 
+test.each(['transaction', 'applyWrites'] as const)(
+  'what %s commits while the environment closes is stored, and no reader is notified',
+  async (kind) => {
+    const temporary = temporaryManagement();
+    const { environment, meta } = temporary.store;
+    const seen: unknown[] = [];
+    environment.committed.listen(() => seen.push(meta.get('last')));
+    const commit = (value: number): Promise<void> => {
+      const put = (): void => meta.put('last', value);
+      return kind === 'transaction'
+        ? environment.transaction(put)
+        : environment.applyWrites([], put);
+    };
+    await commit(1);
+    const committing = commit(2);
+    const reopened = temporary.reopen();
+    await committing;
+    expect([seen, (await reopened).meta.get('last')]).toEqual([[1], 2]);
+  },
+);
+
 describe('term keys', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 20 });
   const position = fc.record({

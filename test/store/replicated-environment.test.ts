@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { createRandom } from '../../bench/random.ts';
 import { Failure } from '../../src/model/failure.ts';
 import type { TableKey } from '../../src/store/environment.ts';
+import { queuedWorksMax } from '../../src/store/replicated-transactions.ts';
 import {
   expectSameReplica,
   type Log,
@@ -55,44 +56,26 @@ const names = Object.keys(keysOf) as TableName[];
 const plain = (value: unknown): unknown => (value instanceof Uint8Array ? [...value] : value);
 
 /** Records by table and key. */
-class Model {
-  readonly records: Map<string, unknown>;
-
-  constructor(from: Iterable<readonly [string, unknown]> = []) {
-    this.records = new Map(from);
-  }
-
-  put(name: TableName, key: TableKey, value: unknown): void {
-    this.records.set(`${name} ${nameOfKey(key)}`, plain(value));
-  }
-  remove(name: TableName, key: TableKey): void {
-    this.records.delete(`${name} ${nameOfKey(key)}`);
-  }
-  get(name: TableName, key: TableKey): unknown {
-    return this.records.get(`${name} ${nameOfKey(key)}`);
-  }
-  has(name: TableName, key: TableKey): boolean {
-    return this.records.has(`${name} ${nameOfKey(key)}`);
-  }
-}
+type Model = Map<string, unknown>;
+const nameOf = (name: TableName, key: TableKey): string => `${name} ${nameOfKey(key)}`;
 
 /** Some reads and writes, in the tables and in a model of them; now and then it throws midway. */
 function randomWork(random: () => number, tables: Store['tables'], own: Model): void {
   for (let left = random() % 4; left >= 0; left--) {
     const name = pick(random, names);
     const key = pick(random, keysOf[name]);
-    expect(plain(tables[name].get(key))).toEqual(own.get(name, key));
+    expect(plain(tables[name].get(key))).toEqual(own.get(nameOf(name, key)));
     if (random() % 3 === 0) {
       tables[name].remove(key);
-      own.remove(name, key);
+      own.delete(nameOf(name, key));
     } else {
       const value = valueOf[name](random);
       tables[name].put(key, value);
-      own.put(name, key, value);
+      own.set(nameOf(name, key), plain(value));
     }
   }
   for (const name of ['numbers', 'bytes'] as const) {
-    const expected = keysOf[name].filter((key) => own.has(name, key)).map(nameOfKey);
+    const expected = keysOf[name].filter((key) => own.has(nameOf(name, key))).map(nameOfKey);
     expect(Array.from(tables[name].range({}), ({ key }) => nameOfKey(key))).toEqual(expected);
   }
   if (random() % 5 === 0) throw new Failure('conflict', 'midway');
@@ -101,14 +84,14 @@ function randomWork(random: () => number, tables: Store['tables'], own: Model): 
 test('random works, in batches that the log takes, delays and refuses, leave what a model and a replica have', async () => {
   const { store, log, replica } = replicatedStore();
   const random = createRandom(0x5ea3);
-  let model = new Model();
+  let model: Model = new Map();
   /** With what the works of the running batch wrote; a batch begins with a check. */
   let trial: Model | undefined;
   log.onCheck = () => {
     trial = undefined;
   };
   const expectModel = (name: TableName, key: TableKey): void => {
-    expect(plain(store.tables[name].get(key))).toEqual(model.get(name, key));
+    expect(plain(store.tables[name].get(key))).toEqual(model.get(nameOf(name, key)));
   };
   log.gate = () => {
     // What a batch wrote is not seen while the log has not taken it.
@@ -119,8 +102,8 @@ test('random works, in batches that the log takes, delays and refuses, leave wha
     return kind < 4 ? cycle() : undefined;
   };
   const work = (): void => {
-    trial ??= new Model(model.records);
-    const own = new Model(trial.records);
+    trial ??= new Map(model);
+    const own = new Map(trial);
     randomWork(random, store.tables, own);
     trial = own;
   };
@@ -171,13 +154,16 @@ test('a large value, and a key in a buffer that is used again, are applied as th
 test('a batch ends at 512 KB, and its works are answered in their order', async () => {
   const { store, log } = replicatedStore();
   const { numbers } = store.tables;
-  const sizes = [300_000, 300_000, 300_000, 2_000_000, 10];
-  await Promise.all(
-    sizes.map((size, at) =>
-      store.environment.transaction(() => numbers.put(at, new Uint8Array(size))),
-    ),
-  );
-  expect(log.entries.map(({ length }) => length)).toEqual([2, 2, 1]);
+  const order: number[] = [];
+  const add = async (size: number, at: number): Promise<void> => {
+    await store.environment.transaction(() => numbers.put(at, new Uint8Array(size)));
+    order.push(at);
+  };
+  const small = Array.from({ length: 600 }, () => 10);
+  await Promise.all([300_000, 300_000, 300_000, 2_000_000, ...small].map(add));
+  // What a batch has left comes before what it was not offered.
+  expect(log.entries.map(({ length }) => length)).toEqual([2, 2, 500, 100]);
+  expect(order).toEqual([...order.keys()]);
 });
 
 test('a work that returns a promise is refused and leaves nothing, also what it writes later', async () => {
@@ -257,15 +243,12 @@ test('applyWrites commits all or nothing, fires, mends what was damaged, and is 
 
 /** Of two transactions one waits for the log until `open` is called, the other behind it. */
 async function oneAtTheLog({ environment, tables }: Store, log: Log) {
-  let open = (): void => undefined;
-  log.gate = async () =>
-    await new Promise<void>((resolve) => {
-      open = resolve;
-    });
+  const gate = Promise.withResolvers<void>();
+  log.gate = async () => await gate.promise;
   const running = environment.transaction(() => tables.any.put('running', 1));
   while (log.isIdle) await cycle();
   const queued = environment.transaction(() => tables.any.put('queued', 1));
-  return { open: () => open(), running, queued };
+  return { open: gate.resolve, running, queued };
 }
 
 test('what waits when an environment closes is refused, and a commit that comes later is not done here', async () => {
@@ -277,4 +260,96 @@ test('what waits when an environment closes is refused, and a commit that comes 
   await closing;
   open();
   await expect(running).rejects.toThrow(/closed/i);
+});
+
+const refused = { code: 'not_active' };
+
+test('what waits is one batch of at most 500, answered in its order', async () => {
+  const { store, log } = replicatedStore();
+  const order: number[] = [];
+  const add = async (value: number): Promise<void> => {
+    await store.environment.transaction(() => store.tables.any.put('key', value));
+    order.push(value);
+  };
+  await Promise.all(Array.from({ length: 1_200 }, (_, at) => add(at)));
+  expect(log.entries.map(({ length }) => length)).toEqual([500, 500, 200]);
+  expect(order).toEqual([...order.keys()]);
+});
+
+test('transactions in the continuation of others end, in any depth and number', async () => {
+  const { store, log } = replicatedStore();
+  const chain = async (depth: number): Promise<number> => {
+    await store.environment.transaction(() => store.tables.any.put(depth, depth));
+    if (depth === 0) return 1;
+    const counts = await Promise.all([chain(depth - 1), chain(depth - 1)]);
+    return counts[0] + counts[1];
+  };
+  expect(await chain(7)).toBe(128);
+  expect(log.entries).toHaveLength(8);
+});
+
+test('a batch that wrote nothing asks the log for nothing, and is refused when the lease is over', async () => {
+  const { store, log } = replicatedStore();
+  expect(await store.environment.transaction(() => 7)).toBe(7);
+  const lapsing = store.environment.transaction(() => {
+    log.isActive = false;
+  });
+  await expect(lapsing).rejects.toMatchObject(refused);
+  expect(log.entries).toEqual([]);
+});
+
+test('a batch that the log refused is refused whole, and the next one knows nothing of it', async () => {
+  const { store, log } = replicatedStore();
+  const takeSlug = (): void => {
+    if (store.tables.any.has('slug')) throw new Failure('slug_taken', 'taken');
+    store.tables.any.put('slug', 1);
+  };
+  const both = () => Promise.allSettled([1, 2].map(() => store.environment.transaction(takeSlug)));
+  log.gate = () => {
+    throw notActive();
+  };
+  expect(await both()).toMatchObject([{ reason: refused }, { reason: refused }]);
+  log.gate = () => undefined;
+  const taken = { reason: { code: 'slug_taken' } };
+  expect(await both()).toMatchObject([{ status: 'fulfilled' }, taken]);
+});
+
+test('a lease that is over refuses what waits at once, and what stands at the log is answered by it', async () => {
+  const { store, log } = replicatedStore();
+  const { environment, tables } = store;
+  const { open, running, queued } = await oneAtTheLog(store, log);
+  // Held all the same.
+  log.lapsed.fire();
+  log.lapse();
+  await expect(queued).rejects.toMatchObject(refused);
+  await expect(environment.transaction(() => 1)).rejects.toMatchObject(refused);
+  open();
+  await running;
+  log.isActive = true;
+  await environment.transaction(() => tables.any.put('third', 3));
+  expect(['running', 'queued', 'third'].map((key) => tables.any.has(key))).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
+test('a batch that was run before a lapse is refused, though the lease is held again', async () => {
+  const { store, log } = replicatedStore();
+  const run = store.environment.transaction(() => {
+    store.tables.any.put('key', 1);
+    // Another machine may have led, and written, meanwhile.
+    log.lapse();
+    log.isActive = true;
+  });
+  await expect(run).rejects.toMatchObject(refused);
+  expect(log.entries).toEqual([]);
+});
+
+test('the queue is bounded', async () => {
+  const { environment } = replicatedStore().store;
+  const all = Array.from({ length: queuedWorksMax }, () => environment.transaction(() => 1));
+  const overloaded = { code: 'overloaded', retryAfterSeconds: 1 };
+  await expect(environment.transaction(() => 1)).rejects.toMatchObject(overloaded);
+  expect(await Promise.all(all)).toHaveLength(queuedWorksMax);
 });

@@ -30,6 +30,11 @@ export class Log implements Replicator {
     if (!this.isActive) throw notActive();
   }
 
+  lapse(): void {
+    this.isActive = false;
+    this.lapsed.fire();
+  }
+
   /** No commit runs. */
   isIdle = true;
 
@@ -81,8 +86,8 @@ async function recordsOf({ environment, tables }: Store): Promise<readonly strin
   const file = new StoredBytes(environment.path);
   const records = file.tables.flatMap((name) =>
     file
-      .keys(name)
-      .map((key) => `${name} ${key.toString('hex')} ${file.bytes(name, key).toString('hex')}`),
+      .records(name)
+      .map(([key, bytes]) => `${name} ${key.toString('hex')} ${bytes.toString('hex')}`),
   );
   await file.close();
   return [...records, ...Array.from(tables.set.keys({}), nameOfKey)];

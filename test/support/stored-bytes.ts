@@ -21,11 +21,19 @@ export class StoredBytes {
     return [...this.#root.getKeys()].map(String).filter((name) => this.keys(name).length > 0);
   }
 
-  /** Of the records that have a value. */
-  keys(table: string): Buffer[] {
+  /** Those that have a value, with their keys. */
+  records(table: string): Array<readonly [key: Buffer, bytes: Buffer]> {
+    this.#root.resetReadTxn();
     // lmdb-js reads into one buffer: what is to stay is copied at once.
-    const keys = Array.from(this.#open(table).getKeys({}), (key) => Buffer.from(key));
-    return keys.filter((key) => this.bytes(table, key).length > 0);
+    const all = Array.from(
+      this.#open(table).getRange({}),
+      ({ key, value }) => [Buffer.from(key), Buffer.from(value)] as const,
+    );
+    return all.filter(([, bytes]) => bytes.length > 0);
+  }
+
+  keys(table: string): Buffer[] {
+    return this.records(table).map(([key]) => key);
   }
 
   bytes(table: string, key: Buffer): Buffer {
@@ -37,6 +45,10 @@ export class StoredBytes {
     const bytes = this.bytes(table, key);
     const bit = at % (bytes.length * 8);
     bytes[bit >> 3]! ^= 1 << (bit & 7);
+    this.put(table, key, bytes);
+  }
+
+  put(table: string, key: Buffer, bytes: Uint8Array): void {
     // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
     this.#root.transactionSync(() => this.#open(table).putSync(key, bytes), withoutSync);
   }

@@ -6,7 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { walkDataFile } from '../../../src/store/data-file/walk.ts';
 import { type Contents, createRandom, makeStore, type Random } from './store-file.ts';
 
@@ -15,7 +15,7 @@ const seed = 12;
 let folder: string;
 let sound: Buffer;
 let contents: Contents;
-const reader: { process: ChildProcess | undefined } = { process: undefined };
+let reader: ChildProcess | undefined;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quietzone-pages-'));
@@ -24,7 +24,7 @@ beforeAll(async () => {
   sound = readFileSync(path);
 });
 afterAll(() => {
-  reader.process?.kill();
+  reader?.kill();
   rmSync(folder, { recursive: true });
 });
 
@@ -32,11 +32,10 @@ type Answer = Partial<Contents> & { readonly error?: string; readonly died?: str
 
 /** What LMDB makes of a file. */
 function readWithLmdb(path: string): Promise<Answer> {
-  reader.process ??= fork(new URL('reader.ts', import.meta.url), { stdio: 'ignore' });
-  const { process: child } = reader;
+  const child = (reader ??= fork(new URL('reader.ts', import.meta.url), { stdio: 'ignore' }));
   return new Promise((done) => {
     const onExit = (code: number | null, signal: string | null): void => {
-      reader.process = undefined;
+      reader = undefined;
       done({ died: signal ?? String(code) });
     };
     child.once('exit', onExit);
@@ -48,94 +47,66 @@ function readWithLmdb(path: string): Promise<Answer> {
   });
 }
 
-interface Damage {
-  readonly name: string;
-  readonly make: (bytes: Buffer, random: Random) => Buffer;
-  /** Bytes of values may differ: a checksum of each record is what finds that. */
-  readonly isOfPagesAlone?: boolean;
-  /** It mostly meets values, or space that is not used. */
-  readonly isSeldomNamed?: boolean;
-}
-
 function flip(bytes: Buffer, at: number, random: Random): Buffer {
-  bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8));
+  bytes[at]! ^= 1 << random(8);
   return bytes;
 }
 const pageIn = (bytes: Buffer, random: Random): number =>
   random(bytes.length / pageBytes) * pageBytes;
 
-const damages: readonly Damage[] = [
-  {
-    name: 'cut off',
-    make: (bytes, random) => bytes.subarray(0, random(bytes.length)),
-    isOfPagesAlone: true,
+type Damage = (bytes: Buffer, random: Random) => Buffer;
+
+/** Bytes of values stay as they are: elsewhere they may differ, which a checksum of each record finds. */
+const ofPagesAlone: Readonly<Record<string, Damage>> = {
+  'cut off': (bytes, random) => bytes.subarray(0, random(bytes.length)),
+  'a bit of a meta page': (bytes, random) =>
+    flip(bytes, [0, pageBytes / 2, pageBytes][random(3)]! + random(168), random),
+};
+const anywhere: Readonly<Record<string, Damage>> = {
+  'a page of zeros': (bytes, random) => {
+    const at = pageIn(bytes, random);
+    return bytes.fill(0, at, at + pageBytes);
   },
-  {
-    name: 'a page of zeros',
-    make: (bytes, random) => {
-      const at = pageIn(bytes, random);
-      return bytes.fill(0, at, at + pageBytes);
-    },
+  overwritten: (bytes, random) => {
+    const at = random(bytes.length);
+    const end = Math.min(bytes.length, at + 1 + random(6_000));
+    for (let each = at; each < end; each++) bytes[each] = random(256);
+    return bytes;
   },
-  {
-    name: 'overwritten',
-    make: (bytes, random) => {
-      const at = random(bytes.length);
-      const end = Math.min(bytes.length, at + 1 + random(6_000));
-      for (let each = at; each < end; each++) bytes[each] = random(256);
-      return bytes;
-    },
+  'a page in the place of another': (bytes, random) => {
+    const from = pageIn(bytes, random);
+    bytes.copy(bytes, pageIn(bytes, random), from, from + pageBytes);
+    return bytes;
   },
-  {
-    name: 'a page in the place of another',
-    make: (bytes, random) => {
-      const from = pageIn(bytes, random);
-      bytes.copy(bytes, pageIn(bytes, random), from, from + pageBytes);
-      return bytes;
-    },
-  },
-  {
-    name: 'a bit',
-    make: (bytes, random) => flip(bytes, random(bytes.length), random),
-    isSeldomNamed: true,
-  },
-  {
-    name: 'a bit of a page header',
-    make: (bytes, random) => flip(bytes, pageIn(bytes, random) + random(48), random),
-  },
-  {
-    name: 'a bit of a meta page',
-    make: (bytes, random) =>
-      flip(bytes, [0, pageBytes / 2, pageBytes][random(3)]! + random(168), random),
-    isOfPagesAlone: true,
-  },
-];
+  'a bit': (bytes, random) => flip(bytes, random(bytes.length), random),
+  'a bit of a page header': (bytes, random) =>
+    flip(bytes, pageIn(bytes, random) + random(48), random),
+};
+/** It mostly meets values, or space that is not used. */
+const seldomNamed = 'a bit';
 
 const roundsEach = 10;
 
-describe.each(damages)('$name', ({ make, isOfPagesAlone, isSeldomNamed }) => {
-  it('is named, or LMDB reads every record and writes', async () => {
+it.each(Object.entries({ ...ofPagesAlone, ...anywhere }))(
+  '%s is named, or LMDB reads every record and writes',
+  async (name, make) => {
     const random = createRandom(seed);
+    const expected = name in ofPagesAlone ? contents : { entries: contents.entries };
     let named = 0;
     for (let round = 0; round < roundsEach; round++) {
-      const path = join(folder, `damaged-${round}.mdb`);
-      const damaged = make(Buffer.from(sound), random);
-      writeFileSync(path, damaged);
+      const path = join(folder, `${name}-${round}.mdb`);
+      writeFileSync(path, make(Buffer.from(sound), random));
       const { fault } = walkDataFile(path);
-      if (fault !== undefined) {
-        named++;
-        expect(fault.text).toMatch(/^page \d+ \(.+\) is (damaged|beyond the end of the file)$/);
-      } else {
-        const read = await readWithLmdb(path);
-        const { entries } = contents;
-        expect(read).toMatchObject(isOfPagesAlone === true ? contents : { entries });
+      if (fault === undefined) {
+        expect(await readWithLmdb(path)).toMatchObject(expected);
+        continue;
       }
-      rmSync(path);
-      rmSync(`${path}-lock`, { force: true });
+      named++;
+      expect(fault.text).toMatch(/^page \d+ \(.+\) is (damaged|beyond the end of the file)$/);
     }
-    if (isSeldomNamed !== true) expect(named).toBeGreaterThan(0);
-  });
-});
+    if (name !== seldomNamed) expect(named).toBeGreaterThan(0);
+  },
+);
 
 it('a sound file has every page in its place, and a file of another kind is named', () => {
   const path = join(folder, 'sound.mdb');
@@ -150,9 +121,7 @@ it('a sound file has every page in its place, and a file of another kind is name
 
 it('branch pages alone lead to a damaged one, not to a damaged leaf', () => {
   const path = join(folder, 'leaf.mdb');
-  const damaged = Buffer.from(sound);
-  const { length } = damaged;
-  writeFileSync(path, damaged.subarray(0, length / 2));
+  writeFileSync(path, sound.subarray(0, sound.length / 2));
   const quick = walkDataFile(path, { readsLeaves: () => false });
   expect(quick.fault?.text).toContain('beyond the end of the file');
 });
