@@ -1,23 +1,30 @@
-/** Journals: of two processes at a takeover, and of a node in a cluster. */
+/** Journals: of two processes at a takeover, of a node in a cluster, and copied for a backup. */
 import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
-import { Journals, type JournalsOptions } from '../../../src/engine/journals.ts';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { HeldJournals } from '../../src/engine/backup/held-journals.ts';
+import { Journals, type JournalsOptions } from '../../src/engine/journals.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
+import { JournalReader } from '../../src/scans/journal/reader.ts';
 import {
+  journalFolder,
   listJournals,
   listSegments,
+  pruneJournal,
   type RecoverOptions,
   segmentFile,
-} from '../../../src/scans/journal/segments.ts';
-import { JournalWriter } from '../../../src/scans/journal/writer.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { frameOf } from '../../scans/journal-files.ts';
-import { temporaryFolder } from '../../store/temporary-management.ts';
+} from '../../src/scans/journal/segments.ts';
+import { JournalWriter, type JournalWriterOptions } from '../../src/scans/journal/writer.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { codesFrom, frameOf, readAll } from '../scans/journal-files.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 
 let root = '';
 beforeEach(() => {
   root = temporaryFolder();
 });
+
+const fileOf = (journal: number): string => segmentFile(journalFolder(root, journal), 0);
 
 const open = (options: Partial<JournalsOptions>): Journals =>
   new Journals({
@@ -28,17 +35,19 @@ const open = (options: Partial<JournalsOptions>): Journals =>
     ...options,
   });
 
-function write(journals: Journals, journal: number, frames: number): JournalWriter {
+function openWriter(journal: number, more: Partial<JournalWriterOptions> = {}): JournalWriter {
+  const { tails = new JournalPositions() } = more;
   const writer = new JournalWriter({
-    folder: journals.folder(journal),
+    folder: journalFolder(root, journal),
     journal,
-    position: journals.tails.position(journal),
-    segmentBytesMax: 1,
-    segmentMsMax: 1,
+    position: tails.position(journal),
+    segmentBytesMax: 1e9,
+    segmentMsMax: 0,
     backlogBytesMax: 1e6,
-    tails: journals.tails,
+    ...more,
+    tails,
   });
-  for (let frame = 0; frame < frames; frame++) writer.append(frameOf(frame, 1), 1);
+  onTestFinished(() => writer.close());
   return writer;
 }
 
@@ -62,7 +71,7 @@ test('a journal that others have had more of than its files hold goes on behind 
 
 test('journals of other nodes are recovered once, before another thread writes them', () => {
   mkdirSync(join(root, '12'));
-  const file = segmentFile(join(root, '12'), 0);
+  const file = fileOf(12);
   appendFileSync(file, 'torn');
   const journals = open({ own: [3] });
   expect(statSync(file).size).toBe(0);
@@ -73,7 +82,6 @@ test('journals of other nodes are recovered once, before another thread writes t
 });
 
 test('torn bytes stay where others may have had what stood there, and copies are cut back to what is whole', () => {
-  const fileOf = (journal: number): string => segmentFile(join(root, String(journal)), 0);
   for (const journal of [3, 12, 13]) {
     mkdirSync(join(root, String(journal)));
     appendFileSync(fileOf(journal), Buffer.concat([frameOf(0, 1), frameOf(1, 1), Buffer.alloc(5)]));
@@ -90,7 +98,8 @@ test('torn bytes stay where others may have had what stood there, and copies are
 test('segments are deleted below what is counted, and below what other nodes need', async () => {
   let keptFrom = 0;
   const journals = open({ own: [3], keptFrom: () => keptFrom });
-  const writer = write(journals, 3, 4);
+  const writer = openWriter(3, { segmentBytesMax: 1, segmentMsMax: 1, tails: journals.tails });
+  for (let frame = 0; frame < 4; frame++) writer.append(frameOf(frame, 1), 1);
   const folder = journals.folder(3);
   const [, second, third, fourth] = listSegments(folder) as [number, number, number, number];
   journals.deleteBelow(3, writer.position);
@@ -114,11 +123,7 @@ test('segments are deleted below what is counted, and below what other nodes nee
     expect(listSegments(folder)).toEqual([writer.position]);
     writer.append(frameOf(1, 1), 1);
   }
-  await writer.close();
 });
-
-const fileOf = (journals: Journals, journal: number): string =>
-  segmentFile(journals.folder(journal), 0);
 
 test.each([
   { others: undefined, own: [0, 1] },
@@ -131,7 +136,7 @@ test.each([
 
 test("another process's journal is left as it is until that has ended, then its torn tail is cut", () => {
   const before = open({});
-  const file = fileOf(before, 0);
+  const file = fileOf(0);
   appendFileSync(file, 'the first half of a record');
   const after = open({ others: before.own });
   expect(after.own).toEqual([1]);
@@ -144,8 +149,78 @@ test("another process's journal is left as it is until that has ended, then its 
 
 test('what an earlier process has left under our numbers, and under others, is recovered at once', () => {
   const first = open({ threads: 3 });
-  for (const journal of first.own) appendFileSync(fileOf(first, journal), 'torn');
+  for (const journal of first.own) appendFileSync(fileOf(journal), 'torn');
   const next = open({ others: [0] });
   expect(next.own).toEqual([1]);
-  expect(first.own.map((journal) => statSync(fileOf(first, journal)).size)).toEqual([4, 0, 0]);
+  expect(first.own.map((journal) => statSync(fileOf(journal)).size)).toEqual([4, 0, 0]);
+});
+
+/** A journal whose copies are compared with it. */
+function openCopied() {
+  mkdirSync(journalFolder(root, 0), { recursive: true });
+  const writer = openWriter(0);
+  /** Where each frame begins, and the end. */
+  const boundaries = [0];
+  const held = new HeldJournals(root);
+  return {
+    writer,
+    boundaries,
+    held,
+    write: (frames: number): void => {
+      for (let made = 0; made < frames; made++) {
+        writer.append(frameOf(boundaries.length - 1, 1), 1);
+        boundaries.push(writer.position);
+      }
+    },
+    prune: (to: number) => pruneJournal(journalFolder(root, 0), to),
+    copy: (copies: string, from: number) =>
+      held.copy(
+        copies,
+        () => undefined,
+        () => from,
+      ),
+  };
+}
+
+test('a copy has what is not counted, whatever is deleted once it is held', async () => {
+  const { writer, boundaries, held, write, prune, copy } = openCopied();
+  write(2);
+  for (let segment = 0; segment < 3; segment++) {
+    await held.hold();
+    prune(writer.position);
+    write(2);
+    writer.rotate(0);
+    await writer.sync();
+  }
+  await held.hold();
+  prune(writer.position);
+  write(1);
+  await held.hold();
+  const end = boundaries.length - 1;
+  for (const [counted, from] of boundaries.entries()) {
+    const copies = temporaryFolder();
+    const files = await copy(copies, from);
+    const segments = listSegments(journalFolder(copies, 0));
+    expect([segments[0], files.length]).toEqual([from, segments.length]);
+    const reader = new JournalReader(journalFolder(copies, 0), 1);
+    const { codes, isStuck } = readAll(reader, from, writer.position);
+    expect([isStuck, reader.damagedBytes, reader.damagedScans]).toEqual([false, 0, 0]);
+    reader.close();
+    expect(codes).toEqual(codesFrom(counted, end - counted));
+  }
+  await held.close();
+});
+
+test('a copy is refused when a segment came and went between the two looks', async () => {
+  const { writer, boundaries, held, write, prune, copy } = openCopied();
+  write(1);
+  await held.hold();
+  writer.rotate(0);
+  write(1);
+  writer.rotate(0);
+  write(1);
+  prune(boundaries[2]!);
+  await held.hold();
+  await expect(copy(temporaryFolder(), 0)).rejects.toThrow(/grows faster than it is read/);
+  await held.close();
 });

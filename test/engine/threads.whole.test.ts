@@ -1,0 +1,160 @@
+/** Threads of an engine: with shards that are silent, stopped early, and of a node in a cluster. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { EngineThreads, type EngineThreadsOptions } from '../../src/engine/threads.ts';
+import { createLinkTableMemory } from '../../src/links/layout.ts';
+import type { Clock } from '../../src/model/clock.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
+import { journalFolder, listSegments, recoverJournal } from '../../src/scans/journal/segments.ts';
+import { JournalWriter } from '../../src/scans/journal/writer.ts';
+import { openScanQueries } from '../../src/scans/query/queries.ts';
+import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { frameOf } from '../scans/journal-files.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
+import { soon } from '../support/soon.ts';
+
+let store: ScanStore;
+let threads: EngineThreads;
+afterEach(async () => {
+  await threads.stop();
+  await store.environment.close();
+});
+
+/** Over a new data folder, without geo data. */
+function openThreads(more: Partial<EngineThreadsOptions> = {}): void {
+  const folder = openDataFolder(temporaryFolder());
+  mkdirSync(folder.journalRoot);
+  store = openScanStore(folder.scansFile, 'create');
+  const bytes = { slotBytesMax: 2 ** 20, arenaBytesMax: 2 ** 20 };
+  threads = new EngineThreads({
+    config: loadConfig(undefined),
+    clock: systemClock,
+    log: createLog('silent'),
+    folder,
+    store,
+    links: createLinkTableMemory({ ...bytes, readersMax: 1, linksExpected: 0 }),
+    visitor: { key: randomBytes(16), geo: {} },
+    ...more,
+  });
+}
+
+test('shards that send no figures are silent, and what they do not count is behind', async () => {
+  let nowMs = 0;
+  const clock: Clock = { now: () => Date.now(), monotonicMs: () => nowMs };
+  openThreads({ clock });
+  const problemOf = (named: string): string | undefined =>
+    threads.shards.checks.find(({ name }) => name === named)?.problem();
+  void threads.shards.boot();
+  void threads.shards.start(0);
+  threads.journals.tails.publish(0, 1_000);
+  threads.shards.lag.sample(nowMs);
+  expect([problemOf('counting'), problemOf('lag')]).toEqual([undefined, undefined]);
+  nowMs += 60_000;
+  expect(problemOf('counting')).toMatch(/no figures for 60 s/);
+  expect(problemOf('lag')).toBe('counting is 60 s behind');
+  threads.journals.tails.publish(0, 0);
+  await expect.poll(() => problemOf('counting'), soon).toBeUndefined();
+});
+
+test('redirect threads that are stopped before they may listen never do', async () => {
+  openThreads();
+  const { redirects } = threads;
+  await redirects.boot();
+  await redirects.stop(60_000);
+  expect(redirects.port).toBe(0);
+  expect(redirects.states.some(({ isListening }) => isListening)).toBe(false);
+  expect(redirects.states.every(({ figures }) => figures !== undefined)).toBe(true);
+});
+
+/** Of a node in a cluster: without redirects, and with journals that appear while shards run. */
+function openNode(shards: number, keptFrom?: (journal: number) => number): void {
+  const config = loadConfig(undefined);
+  openThreads({
+    config: { ...config, scans: { ...config.scans, shards } },
+    node: { redirectThreads: 0, journals: { own: [], keptFrom } },
+  });
+}
+
+/** As the thread that receives the scans of other nodes: it has the folder's place and the tails' memory. */
+async function receive(journal: number): Promise<void> {
+  const { root, tails } = threads.journals;
+  const folder = journalFolder(root.path, journal);
+  const { position } = recoverJournal(folder, tails.position(journal));
+  const writer = new JournalWriter({
+    folder,
+    journal,
+    position,
+    segmentBytesMax: 1,
+    segmentMsMax: 60_000,
+    backlogBytesMax: 0,
+    tails: new JournalPositions(tails.memory),
+  });
+  // Codes of both shards.
+  for (let frame = 0; frame < 4; frame++) writer.append(frameOf(frame * 10, 10), 10);
+  await writer.close();
+}
+
+test('a core without redirect threads opens, has nothing to complain of, and stops', async () => {
+  openNode(1);
+  void threads.shards.boot();
+  const open = await threads.redirects.boot();
+  await threads.startCounting();
+  await open();
+  expect([threads.redirects.port, threads.redirects.states]).toEqual([0, []]);
+  expect(threads.redirects.checks.map(({ problem }) => problem())).toEqual([undefined, undefined]);
+  await threads.redirects.handOver();
+});
+
+test('shards count journals of other nodes that appear while they run, and their segments go', async () => {
+  const kept = 40_001;
+  openNode(2, (journal) => (journal === kept ? 0 : Infinity));
+  void threads.shards.boot();
+  await threads.startCounting();
+  const { shards, journals } = threads;
+  const journalsOfOthers = [3, 40_000, kept, 65_535];
+  for (const round of [1, 2]) {
+    for (const journal of journalsOfOthers) await receive(journal);
+    shards.lag.sample(0);
+    await expect.poll(() => shards.lag.uncountedBytes, soon).toBe(0);
+    const ends = journalsOfOthers.map((at) => [at, journals.tails.position(at)] as const);
+    await expect
+      .poll(() => [...shards.counted()].toSorted(([a], [b]) => a - b), soon)
+      .toEqual(ends);
+    store.environment.refresh();
+    const queries = openScanQueries(store, (codeNo) => ({ id: `qr_${codeNo}` }));
+    expect(queries.analytics.lifetimeScans(17)).toBe(journalsOfOthers.length * round);
+    const segments = (journal: number): number => listSegments(journals.folder(journal)).length;
+    await expect.poll(() => [3, 40_000, 65_535].map(segments), soon).toEqual([1, 1, 1]);
+    expect(segments(kept)).toBeGreaterThanOrEqual(4 * round);
+  }
+});
+
+test('what is counted last, at the stop, is known after it', async () => {
+  openNode(2);
+  void threads.shards.boot();
+  await threads.startCounting();
+  const { shards, journals } = threads;
+  await receive(7);
+  await threads.stop();
+  expect([...shards.counted()]).toContainEqual([7, journals.tails.position(7)]);
+});
+
+test('what a shard has not told of is not counted by all', async () => {
+  openNode(2);
+  void threads.shards.boot();
+  await threads.startCounting();
+  const { shards } = threads;
+  const consumed = [
+    { 1: 100, 2: 300 },
+    { 2: 200, 3: 50 },
+  ];
+  for (const [at, state] of shards.states.entries()) {
+    state.consumed = new Map(Object.entries(consumed[at]!).map(([no, end]) => [Number(no), end]));
+  }
+  expect(shards.counted()).toEqual(new Map([[2, 200]]));
+});
