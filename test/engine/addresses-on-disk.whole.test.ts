@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { journalFolder, segmentFile } from '../../src/scans/journal/segments.ts';
 import { frameOf } from '../scans/journal-files.ts';
-import { Client } from '../support/client.ts';
 import { openFilesIn } from '../support/leaks.ts';
-import { runCommand, withDataFolder, readMetrics } from '../support/process.ts';
+import { runCommand, withDataFolder } from '../support/process.ts';
 import { readIfThere } from '../../src/engine/small-files.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
@@ -32,42 +31,28 @@ function filesWithAgent(folder: string): string[] {
 async function scan(service: TestService, times: number): Promise<void> {
   // A connection each: the kernel deals them out to the threads.
   for (let time = 0; time < times; time++) {
-    const links = new Client(service.redirectUrl);
-    const { status } = await links.call('GET', '/privacy', { headers: { 'user-agent': agent } });
-    expect(status).toBe(302);
-    await links.close();
+    await service.scan('privacy', 1, { 'user-agent': agent });
+    await service.closeClients();
   }
 }
 
-it('goes with the count, from backups, at a stop, while the service idles, and from what was left behind', async () => {
-  await withDataFolder(async (parent) => {
+it('goes with the count, from backups, at a stop, while the service idles, and from what was left behind', () =>
+  withDataFolder(async (parent) => {
     const dataDir = join(parent, 'data');
     const service = await TestService.start({ dataDir, environment });
     const { apiKey } = service;
-    const client = new Client(service.apiUrl, apiKey);
-    const body = { target: 'https://example.com/', slug: 'privacy' };
-    const { id }: { id: string } = JSON.parse(
-      (await client.call('POST', '/v1/qr-codes', { body })).text,
-    );
-    const scans = async (api: Client): Promise<number> =>
-      Number((await api.call('GET', `/v1/qr-codes/${id}`)).json['scans']);
+    const code = await service.makeCode({ slug: 'privacy' });
     await scan(service, 6);
-    await expect.poll(async () => await scans(client), soon).toBe(6);
+    await expect.poll(() => service.scansOf(code), soon).toBe(6);
     // Counted, and for a minute still in the journals of the running service.
     expect(filesWithAgent(dataDir)).not.toEqual([]);
-    const target = join(parent, 'backup');
-    expect(await runCommand(['backup', target], { QZ_DATA_DIR: dataDir })).toMatchObject({
-      code: 0,
-    });
-    expect(filesWithAgent(target)).toEqual([]);
-    await client.close();
+    const [target, other] = [join(parent, 'backup'), join(parent, 'other')];
+    const taken = await runCommand(['backup', target], { QZ_DATA_DIR: dataDir });
+    expect([taken.code, filesWithAgent(target)]).toEqual([0, []]);
     await service.close();
     expect(filesWithAgent(dataDir)).toEqual([]);
-    const other = join(parent, 'other');
-    expect(await runCommand(['restore', target], { QZ_DATA_DIR: other })).toMatchObject({
-      code: 0,
-    });
-    expect(filesWithAgent(other)).toEqual([]);
+    const restored = await runCommand(['restore', target], { QZ_DATA_DIR: other });
+    expect([restored.code, filesWithAgent(other)]).toEqual([0, []]);
 
     // What a killed service has left, in a journal that no thread of today writes.
     const left = journalFolder(join(dataDir, 'journal'), 7);
@@ -77,16 +62,11 @@ it('goes with the count, from backups, at a stop, while the service idles, and f
     expect(filesWithAgent(dataDir)).not.toEqual([]);
     const short = { ...environment, QZ_SCANS_SEGMENT_MS_MAX: '300' };
     const again = await TestService.start({ dataDir, environment: short, apiKey });
-    const api = new Client(again.apiUrl, apiKey);
     await scan(again, 6);
-    await expect.poll(async () => await scans(api), soon).toBe(16);
+    await expect.poll(() => again.scansOf(code), soon).toBe(16);
     // No scan comes any more: time alone ends the files of both threads.
     await expect.poll(() => filesWithAgent(dataDir), soon).toEqual([]);
-    const metrics = () => readMetrics(again.apiUrl);
-    await expect
-      .poll(metrics, soon)
-      .toMatch(/^quietzone_journal_oldest_seconds\{journal="0"\} 0$/m);
-    await api.close();
+    const oldest = /^quietzone_journal_oldest_seconds\{journal="0"\} 0$/m;
+    await expect.poll(() => again.metrics(), soon).toMatch(oldest);
     await again.close();
-  });
-});
+  }));

@@ -32,10 +32,9 @@ import {
 import { readMeta } from '../../src/store/data-file/format.ts';
 import { walkDataFile, walkSnapshot } from '../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
-import { stepsOfToday } from '../seconds/runs.ts';
 import { asOfAnotherBoot } from '../store/data-file/other-boot.ts';
 import type { Account, AccountsOrder } from './accounts.worker.ts';
-import { callsMax, systemError, withDiskThatFails, withFreeBytes } from './failing-disk.ts';
+import { refusalsByCall, systemError, withFreeBytes } from './failing-disk.ts';
 import { memoryDisk } from './memory-disk.ts';
 import { contentsOf, makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
 
@@ -60,39 +59,34 @@ afterEach(() => rmSync(parent, { recursive: true }));
 const taken = (options: Partial<BackupOptions> = {}) =>
   backup(folder, target, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet, ...options });
 const restored = () => restore(openFolderToRestore(join(parent, 'restored')), target, quiet);
-const manifestOf = () => JSON.parse(readFileSync(join(target, 'backup.json'), 'utf8'));
-const changeManifest = (change: (manifest: Record<string, unknown>) => void): void => {
+
+interface Manifest {
+  version: number;
+  data: Readonly<Record<string, number>>;
+  files: Array<{ readonly name: string; readonly bytes: number; readonly sha256: string }>;
+}
+const manifestOf = (): Manifest => JSON.parse(readFileSync(join(target, 'backup.json'), 'utf8'));
+
+async function expectRefused(change: (manifest: Manifest) => void, text: RegExp): Promise<void> {
   const manifest = manifestOf();
   change(manifest);
   writeFileSync(join(target, 'backup.json'), JSON.stringify(manifest));
-};
+  expect(await refusalOf(restored())).toMatch(text);
+  expect(readdirSync(join(parent, 'restored'))).toEqual([]);
+}
 
-describe('the version of the data', () => {
-  test('newer data is refused, all files at once, and nothing is left', async () => {
-    const versions = [[99, folder.managementFile] as const, [98, folder.scansFile] as const];
-    for (const [version, file] of versions) {
-      const environment = new StoreEnvironment(file);
-      const meta = environment.table<string, number>('meta');
-      environment.transactionSync(() => meta.put('schema', version));
-      await environment.close();
-    }
-    const message = await refusalOf(taken());
-    expect(message).toMatch(/scans.mdb: its data has version 98, this program reads 1; use the /);
-    expect(message).toMatch(/management.mdb: its data has version 99, this program reads 1/);
-    expect(readdirSync(parent)).toEqual(['data']);
-  });
-
-  test('a backup of a newer program is refused by its manifest', async () => {
-    await taken();
-    changeManifest((manifest) => (manifest['data'] = { 'scans.mdb': 99, 'delivery.mdb': 98 }));
-    expect(await refusalOf(restored())).toMatch(
-      /data of scans.mdb has version 99.*; the data of delivery.mdb has version 98/,
-    );
-    changeManifest((manifest) => (manifest['version'] = 2));
-    expect(await refusalOf(restored())).toMatch(
-      /its version is 2, this program reads 1, expected a/,
-    );
-  });
+test('newer data is not backed up, all files are named at once, and nothing is left', async () => {
+  const versions = [[99, folder.managementFile] as const, [98, folder.scansFile] as const];
+  for (const [version, file] of versions) {
+    const environment = new StoreEnvironment(file);
+    const meta = environment.table<string, number>('meta');
+    environment.transactionSync(() => meta.put('schema', version));
+    await environment.close();
+  }
+  const message = await refusalOf(taken());
+  expect(message).toMatch(/scans.mdb: its data has version 98, this program reads 1; use the /);
+  expect(message).toMatch(/management.mdb: its data has version 99, this program reads 1/);
+  expect(readdirSync(parent)).toEqual(['data']);
 });
 
 test('the process id of a service is not copied: a restore replaces one that a kill left', async () => {
@@ -105,52 +99,65 @@ test('the process id of a service is not copied: a restore replaces one that a k
   expect(readdirSync(target)).not.toContain('service.pid');
 });
 
-test('a manifest without what a backup must have is refused', async () => {
-  await taken();
-  changeManifest((manifest) => {
-    const files: Array<{ name: string }> = manifestOf().files;
-    const lost = ['management.mdb', 'signing-keys.json'];
-    manifest['files'] = files.filter(({ name }) => !lost.includes(name));
-  });
-  expect(await refusalOf(restored())).toMatch(
+const lost = ['management.mdb', 'signing-keys.json'];
+
+test.each<[what: string, change: (manifest: Manifest) => void, text: RegExp]>([
+  [
+    'newer data',
+    (manifest) => (manifest.data = { 'scans.mdb': 99, 'delivery.mdb': 98 }),
+    /data of scans.mdb has version 99.*; the data of delivery.mdb has version 98/,
+  ],
+  [
+    'a newer program',
+    (manifest) => (manifest.version = 2),
+    /its version is 2, this program reads 1, expected a/,
+  ],
+  [
+    'too few files',
+    (manifest) => (manifest.files = manifest.files.filter(({ name }) => !lost.includes(name))),
     /it was made without management.mdb, signing-keys.json, expected a backup that has them/,
-  );
+  ],
+  [
+    'a changed file and a missing one',
+    () => {
+      rmSync(join(target, 'visitor.key'));
+      writeFileSync(join(target, 'signing-keys.json'), '[{}]');
+    },
+    /signing-keys.json is damaged: it is not what was backed up; visitor.key is missing/,
+  ],
+  [
+    'a data file that was damaged before it was copied',
+    (manifest) => {
+      const copy = readFileSync(join(target, 'scans.mdb')).fill(0xa5, 0, 4_096);
+      writeFileSync(join(target, 'scans.mdb'), copy);
+      const sha256 = createHash('sha256').update(copy).digest('hex');
+      manifest.files = manifest.files.map((file) =>
+        file.name === 'scans.mdb' ? { ...file, sha256 } : file,
+      );
+    },
+    /scans.mdb: page 0 \(meta pages\) is damaged/,
+  ],
+])('a backup of %s is refused, and nothing is restored', async (_what, change, text) => {
+  await taken();
+  await expectRefused(change, text);
 });
 
-describe('a backup that was changed since', () => {
-  test('every fault is named, and nothing is restored', async () => {
-    await taken();
-    rmSync(join(target, 'visitor.key'));
-    writeFileSync(join(target, 'signing-keys.json'), '[{}]');
-    expect(await refusalOf(restored())).toMatch(
-      /signing-keys.json is damaged: it is not what was backed up; visitor.key is missing/,
-    );
-    expect(readdirSync(join(parent, 'restored'))).toEqual([]);
-  });
-
-  test('one byte is enough, in any file', async () => {
-    await taken();
-    for (const { name, bytes } of manifestOf().files) {
-      if (bytes === 0) continue;
-      const path = join(target, name);
-      const sound = readFileSync(path);
-      const flipped = Buffer.from(sound);
-      flipped[bytes >> 1]! ^= 1;
-      writeFileSync(path, flipped);
-      expect(await refusalOf(restored())).toMatch(new RegExp(`${name} is damaged`));
-      expect(readdirSync(join(parent, 'restored'))).toEqual([]);
-      writeFileSync(path, sound);
-    }
-  });
-
-  test('a name outside of the folder is refused', async () => {
-    await taken();
-    const { files }: { files: object[] } = manifestOf();
-    for (const name of ['../outside', '/etc/passwd', 'journal/../../x', './x', 'a//b', '']) {
-      changeManifest((manifest) => (manifest['files'] = [...files, { ...files[0], name }]));
-      expect(await refusalOf(restored()), name).toMatch(/its list of files is not valid/);
-    }
-  });
+test('a backup with a changed byte in any file, or a name outside of it, is refused', async () => {
+  await taken();
+  const { files } = manifestOf();
+  for (const { name, bytes } of files.filter((file) => file.bytes > 0)) {
+    const path = join(target, name);
+    const sound = readFileSync(path);
+    const flipped = Buffer.from(sound);
+    flipped[bytes >> 1]! ^= 1;
+    writeFileSync(path, flipped);
+    await expectRefused(() => undefined, new RegExp(`${name} is damaged`));
+    writeFileSync(path, sound);
+  }
+  for (const name of ['../outside', '/etc/passwd', 'journal/../../x', './x', 'a//b', '']) {
+    const added = [...files, { ...files[0]!, name }];
+    await expectRefused((manifest) => (manifest.files = added), /its list of files is not valid/);
+  }
 });
 
 test('damaged data is not backed up: every fault is named, and nothing is left', async () => {
@@ -164,29 +171,10 @@ test('damaged data is not backed up: every fault is named, and nothing is left',
   expect(readdirSync(parent)).toEqual(['data']);
 });
 
-describe('a damaged data file', () => {
-  test('is found by a restore, too, when the backup was made without looking', async () => {
-    await taken();
-    const copy = readFileSync(join(target, 'scans.mdb'));
-    writeFileSync(join(target, 'scans.mdb'), copy.fill(0xa5, 0, 4_096));
-    changeManifest((manifest) => {
-      const sha256 = createHash('sha256').update(copy).digest('hex');
-      const files: Array<{ name: string }> = manifestOf().files;
-      manifest['files'] = files.map((file) =>
-        file.name === 'scans.mdb' ? { ...file, sha256 } : file,
-      );
-    });
-    expect(await refusalOf(restored())).toMatch(/scans.mdb: page 0 \(meta pages\) is damaged/);
-    expect(readdirSync(join(parent, 'restored'))).toEqual([]);
-  });
-
-  test('what the disk does not give is told from what it does not take', async () => {
-    const copying = copyFile('/proc/self/mem', join(parent, 'copy'), () => undefined);
-    await expect(copying).rejects.toThrow(
-      'Cannot copy copy: it cannot be read from byte 0 on (EIO)',
-    );
-    expect(systemReason(systemError('EIO'))).toMatch(/EIO/);
-  });
+test('what the disk does not give is told from what it does not take', async () => {
+  const copying = copyFile('/proc/self/mem', join(parent, 'copy'), () => undefined);
+  await expect(copying).rejects.toThrow('Cannot copy copy: it cannot be read from byte 0 on (EIO)');
+  expect(systemReason(systemError('EIO'))).toMatch(/EIO/);
 });
 
 test('a link to a file is copied as the file', async () => {
@@ -200,28 +188,19 @@ test('a link to a file is copied as the file', async () => {
 
 describe('the target', () => {
   test('a full disk at any step is said in words, and leaves nothing that looks like a backup', async () => {
-    const { first, every } = stepsOfToday(3);
-    for (let call = first; call <= callsMax; call += every) {
-      const full = systemError('ENOSPC');
-      const message = await refusalOf(withDiskThatFails(call, full, false, taken));
-      expect(call).toBeLessThan(callsMax);
-      if (message === 'done') break;
+    for await (const message of refusalsByCall(3, systemError('ENOSPC'), false, taken)) {
       expect(message).toMatch(/Cannot back up to .*: no space is left there \(ENOSPC\)/);
-      expect([call, readdirSync(parent)]).toEqual([call, ['data']]);
+      expect(readdirSync(parent)).toEqual(['data']);
     }
     expect(existsSync(join(target, 'backup.json'))).toBe(true);
   });
 
   test('killed at any step it has no backup, or a whole one; the same command makes it', async () => {
-    const killed = new Error('killed');
-    const { first, every } = stepsOfToday(2);
-    for (let call = first; call <= callsMax; call += every) {
-      rmSync(target, { recursive: true, force: true });
-      const message = await refusalOf(withDiskThatFails(call, killed, true, taken));
-      expect(call).toBeLessThan(callsMax);
-      if (message === 'done') break;
+    for await (const _ of refusalsByCall(2, new Error('killed'), true, taken)) {
       if (existsSync(target)) expect((await restored()).files).toBe(manifestOf().files.length);
-      rmSync(join(parent, 'restored'), { recursive: true, force: true });
+      for (const name of ['restored', 'backup']) {
+        rmSync(join(parent, name), { recursive: true, force: true });
+      }
     }
     expect(readdirSync(parent).toSorted()).toEqual(['backup', 'data']);
   });
@@ -267,80 +246,75 @@ test('every file is in the manifest, and the sum of bytes is told on the way', a
       check: () => undefined,
     },
   });
-  const named: Array<{ name: string; bytes: number }> = manifestOf().files;
-  const names = named.map(({ name }) => name);
-  expect(names.toSorted()).toEqual(
-    Object.keys(contentsOf(target)).filter((name) => name !== 'backup.json'),
-  );
-  expect([told.files.toSorted(), files]).toEqual([names.toSorted(), names.length]);
+  const named = manifestOf().files;
+  const names = named.map(({ name }) => name).toSorted();
+  expect(['backup.json', ...names].toSorted()).toEqual(Object.keys(contentsOf(target)));
+  expect([told.files.toSorted(), files]).toEqual([names, names.length]);
   expect(bytes).toBe(named.reduce((sum, { bytes: size }) => sum + size, 0));
   expect(told.bytes).toBeGreaterThanOrEqual(told.begun);
 });
 
+const copied = (path: string, to: string, onMeta?: () => Promise<void>): Promise<unknown> =>
+  copyEnvironment(
+    path,
+    to,
+    () => undefined,
+    async () => pinSnapshot(path),
+    onMeta,
+  );
+
 /** Copies of a data file beside its writer: each is one moment of it, whole, and says the same on every machine. */
-
-const accounts = 3_000;
-const copies = 3;
-
 test('a copy and a walk beside a writer see one moment of it', async () => {
-  const folder = mkdtempSync(join(memoryDisk, 'quietzone-copies-'));
-  const path = join(folder, 'data.mdb');
+  const [accounts, copies] = [3_000, 3];
+  const path = join(parent, 'data.mdb');
   const environment = new StoreEnvironment(path, 'create');
   const table = environment.table<number, Account>('accounts');
   environment.transactionSync(() => {
     for (let no = 0; no < accounts; no++) table.put(no, [100, 'x'.repeat(200)]);
   });
   await environment.close();
-  const order: AccountsOrder = { path, accounts, commits: new SharedArrayBuffer(4) };
-  const commits = new Int32Array(order.commits);
-  const writer = new Worker(new URL('./accounts.worker.ts', import.meta.url), {
-    workerData: order,
-  });
+  const workerData: AccountsOrder = { path, accounts, commits: new SharedArrayBuffer(4) };
+  const commits = new Int32Array(workerData.commits);
+  const writer = new Worker(new URL('./accounts.worker.ts', import.meta.url), { workerData });
   const moreCommits = async (): Promise<void> => {
     const until = Atomics.load(commits, 0) + 40;
     while (Atomics.load(commits, 0) < until) await sleep(1);
   };
   for (let copy = 0; copy < copies; copy++) {
-    const to = join(folder, `copy-${copy}.mdb`);
+    const to = join(parent, `copy-${copy}.mdb`);
     // After the meta pages are read, the writer reuses pages, as it does while a large file is copied.
-    await copyEnvironment(
-      path,
-      to,
-      () => undefined,
-      async () => pinSnapshot(path),
-      moreCommits,
-    );
+    await copied(path, to, moreCommits);
     expect(walkDataFile(to).fault).toBeUndefined();
     expect(readMeta(to)?.isSynced).toBe(true);
-    const copied = new StoreEnvironment(to);
-    const balances = [...copied.table<number, Account>('accounts').range({})];
+    const other = new StoreEnvironment(to);
+    const balances = [...other.table<number, Account>('accounts').range({})];
     expect(balances).toHaveLength(accounts);
     expect(balances.reduce((sum, { value: [balance] }) => sum + balance, 0)).toBe(100 * accounts);
-    await copied.close();
+    await other.close();
   }
   // Holds up the walk, as a large file would: a page that one transaction has freed is reused two later.
-  const waitForCommits = (): void => {
+  const onProgress = (): void => {
     const until = Atomics.load(commits, 0) + 4;
     while (Atomics.load(commits, 0) < until) Atomics.wait(commits, 0, 0, 1);
   };
   for (let walk = 0; walk < copies; walk++) {
-    const found = walkSnapshot(path, { onProgress: waitForCommits });
-    expect(found).toMatchObject({ fault: undefined, entries: accounts });
+    expect(walkSnapshot(path, { onProgress })).toMatchObject({
+      fault: undefined,
+      entries: accounts,
+    });
   }
   const ended = once(writer, 'exit');
   writer.postMessage('stop');
   await ended;
-  rmSync(folder, { recursive: true });
 });
 
 /** As in a container that has a boot id of its own, or after a restart of the machine. */
 test.each([
-  { commits: 6, onDisk: 'newest' },
-  { commits: 7, onDisk: 'newest' },
-  { commits: 7, onDisk: 'before' },
-] as const)('a copy of another boot is whole: $commits, $onDisk', async ({ commits, onDisk }) => {
-  const folder = mkdtempSync(join(memoryDisk, 'quietzone-copies-'));
-  const [path, to] = [join(folder, 'data.mdb'), join(folder, 'copy.mdb')];
+  [6, 'newest'],
+  [7, 'newest'],
+  [7, 'before'],
+] as const)('a copy of another boot is whole: %s commits, %s', async (commits, onDisk) => {
+  const [path, to] = [join(parent, 'data.mdb'), join(parent, 'copy.mdb')];
   const environment = new StoreEnvironment(path, 'create');
   const table = environment.table<number, string>('texts');
   for (let no = 1; no <= commits; no++) {
@@ -350,16 +324,10 @@ test.each([
     await environment.flush();
   }
   asOfAnotherBoot(path, onDisk);
-  await copyEnvironment(
-    path,
-    to,
-    () => undefined,
-    async () => pinSnapshot(path),
-  );
+  await copied(path, to);
   expect(walkDataFile(to).fault).toBeUndefined();
-  const copied = new StoreEnvironment(to);
-  expect(copied.table<number, string>('texts').get(commits % 2)).toHaveLength(200_000);
-  await copied.close();
+  const other = new StoreEnvironment(to);
+  expect(other.table<number, string>('texts').get(commits % 2)).toHaveLength(200_000);
+  await other.close();
   await environment.close();
-  rmSync(folder, { recursive: true });
 });

@@ -1,6 +1,8 @@
 /** A disk that refuses, fills up or dies in the middle of a copy: functions of node:fs fail, whoever calls them. */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { stepsOfToday } from '../seconds/runs.ts';
+import { refusalOf } from './whole-folder.ts';
 
 type Changes = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
@@ -77,3 +79,22 @@ export async function withDiskThatFails<T>(
 /** A disk with `bytes` free, as `statfs` reports it for `folder`. */
 export const withFreeBytes = <T>(bytes: number, work: () => Promise<T>): Promise<T> =>
   withDisk({ sync: { statfsSync: () => ({ bavail: bytes, bsize: 1 }) } }, work);
+
+/**
+ * Why `work` fails on a disk that refuses its first change, another one in the next run, and so on, until it ends well.
+ * @param stride only each n-th change, others each day
+ */
+export async function* refusalsByCall(
+  stride: number,
+  error: Error,
+  isDead: boolean,
+  work: () => Promise<unknown>,
+): AsyncGenerator<string> {
+  const { first, every } = stepsOfToday(stride);
+  for (let call = first; call < callsMax; call += every) {
+    const message = await refusalOf(withDiskThatFails(call, error, isDead, work));
+    if (message === 'done') return;
+    yield message;
+  }
+  throw new Error(`Cannot fail each change: there are more than ${callsMax}`);
+}

@@ -4,15 +4,18 @@ import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { backup } from '../../src/engine/backup/backup.ts';
-import { openDataFolder, openFolderToRestore } from '../../src/engine/data-folder.ts';
+import {
+  type DataFolder,
+  openDataFolder,
+  openFolderToRestore,
+} from '../../src/engine/data-folder.ts';
 import { messageOf } from '../../src/model/failure.ts';
 import { restore } from '../../src/engine/backup/restore.ts';
 import { FolderLock } from '../../src/engine/takeover/folder-lock.ts';
 import { lineOf } from '../../src/engine/takeover/messages.ts';
-import { callsMax, systemError, withDiskThatFails, withFreeBytes } from './failing-disk.ts';
+import { refusalsByCall, systemError, withFreeBytes } from './failing-disk.ts';
 import { makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
 import { memoryDisk } from './memory-disk.ts';
-import { stepsOfToday } from '../seconds/runs.ts';
 
 let shared: string;
 let source: string;
@@ -50,47 +53,42 @@ const namesIn = (folder: string): string[] =>
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
     .toSorted();
 
+let folder: DataFolder;
+const begin = (): void => {
+  rmSync(target, { recursive: true, force: true });
+  folder = openFolderToRestore(target);
+};
+
 test('killed at any step, no start takes it for data, and the same command completes it', async () => {
-  const { first, every } = stepsOfToday(2);
-  const killed = new Error('killed');
   const states = new Set([startOf()]);
-  for (let call = first; call <= callsMax; call += every) {
-    rmSync(target, { recursive: true, force: true });
-    const folder = openFolderToRestore(target);
-    const killing = withDiskThatFails(call, killed, true, () => restored(folder));
-    const message = await refusalOf(killing);
-    expect(call).toBeLessThan(callsMax);
-    if (message === 'done') break;
+  begin();
+  const work = () => restored(folder);
+  for await (const message of refusalsByCall(2, new Error('killed'), true, work)) {
     expect(message).toBe('Error: killed');
     const left = namesIn(target).filter((name) => !name.startsWith('.restoring/'));
     const state = startOf();
     states.add(state.replaceAll(parent, ''));
     // Nothing is there, or the start is refused, or all is in its place.
     const isWhole = namesIn(source).every((name) => left.includes(name));
-    expect([call, left.length === 0 || isWhole || state !== 'started']).toEqual([call, true]);
+    expect(left.length === 0 || isWhole || state !== 'started').toBe(true);
     if (existsSync(join(target, '.restoring'))) expect(state).toMatch(/a restore did not finish/);
-    if (isWhole && state === 'started') continue;
-    await restored();
+    if (!isWhole || state !== 'started') await restored();
     expect(namesIn(target)).toEqual(namesIn(source));
     expect(startOf()).toBe('started');
+    begin();
   }
   expect(states.size).toBe(2);
 });
 
 test('a full disk at any step is said in words, and the same command completes it', async () => {
-  const { first, every } = stepsOfToday(3);
-  for (let call = first; call <= callsMax; call += every) {
-    rmSync(target, { recursive: true, force: true });
-    const full = systemError('ENOSPC');
-    const folder = openFolderToRestore(target);
-    const filling = withDiskThatFails(call, full, false, () => restored(folder));
-    const message = await refusalOf(filling);
-    expect(call).toBeLessThan(callsMax);
-    if (message === 'done') break;
+  begin();
+  const work = () => restored(folder);
+  for await (const message of refusalsByCall(3, systemError('ENOSPC'), false, work)) {
     expect(message).toMatch(/no space is left there \(ENOSPC\); no file was left/);
-    expect([call, readdirSync(target)]).toEqual([call, []]);
+    expect(readdirSync(target)).toEqual([]);
     await restored();
     expect(namesIn(target)).toEqual(namesIn(source));
+    begin();
   }
 });
 

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { strictTransport } from '../../src/api/https.ts';
 import { loadConfig } from '../../src/config.ts';
 import { configWarnings } from '../../src/engine/start-checks.ts';
 import { assertTlsFiles } from '../../src/http/port.ts';
-import { word } from '../support/client.ts';
+import { Client, word } from '../support/client.ts';
 import { freePorts, type Ports } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
@@ -27,7 +27,6 @@ const owner = { email: 'owner@example.com', password: 'correct horse battery' };
 let folder = '';
 let service: TestService;
 let plain: Ports;
-let trusting: Agent;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'quietzone-tls-'));
@@ -49,51 +48,29 @@ beforeAll(async () => {
       QZ_BOOTSTRAP_PASSWORD: owner.password,
     },
   });
-  trusting = new Agent({ connect: { ca: await readFile(certFile) } });
 });
 afterAll(async () => {
-  await trusting.close();
   await service.close();
   await rm(folder, { recursive: true });
 });
 
-type Method = 'GET' | 'POST';
+const pathOf = (url: unknown): string => word(url).replace(/^https:\/\/[^/]+/, '');
 
-async function ask(
-  url: string,
-  {
-    method = 'GET',
-    headers = {},
-    body,
-  }: { method?: Method; headers?: Record<string, string>; body?: string } = {},
-) {
-  const answer = await request(url, { dispatcher: trusting, method, headers, body: body ?? null });
-  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
-}
-
-const json = { 'content-type': 'application/json' };
-
-async function createCode(): Promise<{ readonly [name: string]: string }> {
-  const headers = { ...json, authorization: `Bearer ${service.apiKey}` };
-  const body = JSON.stringify({ target: 'https://example.com/tls' });
-  const { status, text } = await ask(`${service.apiUrl}/v1/qr-codes`, {
-    method: 'POST',
-    headers,
-    body,
-  });
-  expect(status).toBe(201);
-  return JSON.parse(text);
+/** The plain port beside one of TLS. */
+function plainClient(port: keyof Ports): Client {
+  const client = new Client(`http://127.0.0.1:${plain[port]}`, service.apiKey);
+  onTestFinished(() => client.close());
+  return client;
 }
 
 describe('the API and the dashboard', () => {
   it('answer over TLS, and tell browsers to stay there', async () => {
     for (const path of ['/', '/health/live', '/v1/qr-codes', '/docs']) {
-      const { headers } = await ask(service.apiUrl + path);
+      const { headers } = await service.api.get(path, { key: undefined });
       expect(headers['strict-transport-security']).toBe('max-age=15552000');
     }
     expect(service.apiUrl).toMatch(/^https:/);
-    const plainly = request(`http://127.0.0.1:${service.ports.api}/health/live`);
-    await expect(plainly).rejects.toThrow();
+    await expect(fetch(`http://127.0.0.1:${service.ports.api}/health/live`)).rejects.toThrow();
   });
 
   it('tell browsers nothing that would shut short links of the same host without TLS', () => {
@@ -110,24 +87,21 @@ describe('the API and the dashboard', () => {
   });
 
   it('keep a session in a cookie that never leaves TLS', async () => {
-    const signIn = await ask(`${service.apiUrl}/v1/auth/sign-in`, {
-      method: 'POST',
-      headers: json,
-      body: JSON.stringify(owner),
-    });
-    expect(signIn.status).toBe(200);
-    const cookie = String(signIn.headers['set-cookie']);
+    const key = undefined;
+    const signIn = await service.api.post('/v1/auth/sign-in', owner, { key });
+    const cookie = signIn.headers['set-cookie'] ?? '';
     expect(cookie).toMatch(/^__Host-quietzone=[^;]+;.*; HttpOnly;.*; Secure$/);
     const headers = { cookie: cookie.split(';')[0] ?? '' };
-    expect((await ask(`${service.apiUrl}/v1/session`, { headers })).status).toBe(200);
+    expect((await service.api.get('/v1/session', { key, headers })).status).toBe(200);
   });
 
   it('send images and the stream of events', async () => {
-    const { imageUrl, shortUrl, id } = await createCode();
-    const image = await ask(word(imageUrl));
+    const { imageUrl, shortUrl, id } = await service.makeCode();
+    const image = await service.api.get(pathOf(imageUrl), { key: undefined });
     expect([image.status, image.headers['content-type']]).toEqual([200, 'image/png']);
     // The second comes from memory.
-    expect((await ask(word(imageUrl))).text).toBe(image.text);
+    expect((await service.api.get(pathOf(imageUrl))).text).toBe(image.text);
+    const trusting = new Agent({ connect: { ca: await readFile(certFile) } });
     const stream = await request(`${service.apiUrl}/v1/events/stream`, {
       dispatcher: trusting,
       headers: { authorization: `Bearer ${service.apiKey}` },
@@ -136,48 +110,38 @@ describe('the API and the dashboard', () => {
     const reading = (async () => {
       for await (const piece of stream.body) {
         received += String(piece);
-        if (received.includes(`"qrId":"${id}"`)) return;
+        if (received.includes(`"qrId":"${word(id)}"`)) return;
       }
     })();
     await expect.poll(() => received, soon).toContain('retry:');
-    expect((await ask(word(shortUrl))).status).toBe(302);
+    await service.scan(pathOf(shortUrl).slice(1));
     await reading;
+    await trusting.destroy();
   });
 });
 
-describe('the plain port of the API', () => {
-  it('sends every request to TLS, with the numbers of its quota, and serves nothing', async () => {
-    const base = `http://127.0.0.1:${plain.api}`;
-    for (const path of ['/', '/codes?x=%20y', '/v1/qr-codes', '//evil.example/a', '/health/live']) {
-      const { status, headers, text } = await ask(base + path);
-      expect([status, headers.location, text]).toEqual([308, service.apiUrl + path, '']);
-      expect(headers['x-ratelimit-limit']).toMatch(/^\d+$/);
-      // RFC 6797, 7.2: not over plain HTTP.
-      expect(headers['strict-transport-security']).toBeUndefined();
-    }
-    const headers = { ...json, authorization: `Bearer ${service.apiKey}` };
-    const body = JSON.stringify({ target: 'https://example.com/plain' });
-    const posted = await ask(`${base}/v1/qr-codes`, { method: 'POST', headers, body });
-    expect([posted.status, posted.headers.location]).toEqual([
-      308,
-      `${service.apiUrl}/v1/qr-codes`,
-    ]);
-  });
+it('the plain port of the API sends every request to TLS, with the numbers of its quota, and serves nothing', async () => {
+  const client = plainClient('api');
+  for (const path of ['/', '/codes?x=%20y', '/v1/qr-codes', '//evil.example/a', '/health/live']) {
+    const { status, headers, text } = await client.get(path, { key: undefined });
+    expect([status, headers['location'], text]).toEqual([308, service.apiUrl + path, '']);
+    expect(headers['x-ratelimit-limit']).toMatch(/^\d+$/);
+    // RFC 6797, 7.2: not over plain HTTP.
+    expect(headers['strict-transport-security']).toBeUndefined();
+  }
+  const posted = await client.post('/v1/qr-codes', { target: 'https://example.com/plain' });
+  const location = `${service.apiUrl}/v1/qr-codes`;
+  expect(posted).toMatchObject({ status: 308, headers: { location } });
 });
 
-describe('short links', () => {
-  it('redirect and count with TLS and beside it', async () => {
-    const code = await createCode();
-    const path = new URL(word(code.shortUrl)).pathname;
-    for (const base of [service.redirectUrl, `http://127.0.0.1:${plain.redirect}`]) {
-      const { status, headers } = await ask(base + path);
-      expect([status, headers.location]).toEqual([302, 'https://example.com/tls']);
-    }
-    const headers = { authorization: `Bearer ${service.apiKey}` };
-    const scans = async () =>
-      JSON.parse((await ask(`${service.apiUrl}/v1/qr-codes/${code.id}`, { headers })).text).scans;
-    await expect.poll(scans, soon).toBe(2);
-  });
+it('short links redirect and count with TLS and beside it', async () => {
+  const location = 'https://example.com/tls';
+  const code = await service.makeCode({ target: location });
+  for (const links of [service.links, plainClient('redirect')]) {
+    const answer = await links.get(pathOf(code.shortUrl));
+    expect(answer).toMatchObject({ status: 302, headers: { location } });
+  }
+  await expect.poll(() => service.scansOf(code), soon).toBe(2);
 });
 
 it('files that are no pair are refused, and named; a start says so', async () => {

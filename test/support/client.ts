@@ -53,12 +53,14 @@ export class Client extends Caller {
    * uWS ends idle connections after 8 to 12 s. Above a second undici counts by ticks, which come late on a busy machine:
    * a request could be written on a connection that is being closed.
    */
-  readonly #agent = new Agent({ pipelining: 1, keepAliveTimeout: 1_000 });
+  readonly #agent: Agent;
   readonly #url: string;
   readonly #key: string | undefined;
 
-  constructor(url: string, key?: string) {
+  /** @param ca the certificate that it trusts */
+  constructor(url: string, key?: string, ca?: string) {
     super();
+    this.#agent = new Agent({ pipelining: 1, keepAliveTimeout: 1_000, connect: { ca } });
     this.#url = url;
     this.#key = key;
   }

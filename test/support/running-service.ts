@@ -29,6 +29,8 @@ export abstract class RunningService {
   abstract readonly ports: Ports;
   abstract readonly apiKey: string;
   abstract readonly stderr: string;
+  /** The certificate of its ports, where they have one. */
+  protected ca: string | undefined;
   #api: Client | undefined;
   #links: Client | undefined;
 
@@ -42,12 +44,12 @@ export abstract class RunningService {
 
   /** With the owner's key. */
   get api(): Client {
-    return (this.#api ??= new Client(this.apiUrl, this.apiKey));
+    return (this.#api ??= new Client(this.apiUrl, this.apiKey, this.ca));
   }
 
   /** Of short links. */
   get links(): Client {
-    return (this.#links ??= new Client(this.redirectUrl));
+    return (this.#links ??= new Client(this.redirectUrl, undefined, this.ca));
   }
 
   /** A service that stops waits for connections that are open: first the clients of this one close. */

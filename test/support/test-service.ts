@@ -2,6 +2,7 @@
  * The whole service in this process: every thread, both ports, real files, opened as `quietzone serve` opens it. What
  * needs a process of its own (exit codes, signals, `kill -9`, a limit on files) starts one: see process.ts.
  */
+import { readFileSync } from 'node:fs';
 import {
   openAdministration,
   type OpenAdministration,
@@ -55,11 +56,13 @@ export class TestService extends RunningService {
     this.#administration = administration;
     app.secretsShown();
     this.#logLines = logLines;
-    const schemeOf = (certificate: string | undefined) => (certificate ? 'https' : 'http');
-    this.#schemes = {
-      api: schemeOf(options.environment?.['QZ_API_TLS_CERT_FILE']),
-      redirect: schemeOf(options.environment?.['QZ_REDIRECT_TLS_CERT_FILE']),
+    const certificates = {
+      api: options.environment?.['QZ_API_TLS_CERT_FILE'],
+      redirect: options.environment?.['QZ_REDIRECT_TLS_CERT_FILE'],
     };
+    const schemeOf = (port: keyof Ports) => (certificates[port] ? 'https' : 'http');
+    this.#schemes = { api: schemeOf('api'), redirect: schemeOf('redirect') };
+    if (certificates.api !== undefined) this.ca = readFileSync(certificates.api, 'utf8');
   }
 
   static async start(options: TestServiceOptions): Promise<TestService> {
