@@ -4,20 +4,11 @@ import { freePorts, withDataFolder } from '../support/process.ts';
 import { runCrashes } from '../torture/crash/rounds.ts';
 
 it('loses and doubles nothing when the service is killed under load', async () => {
+  const load = { durability: 'process', loadMsMax: 200, perSecond: 600, isTimed: false } as const;
   const ports = await freePorts();
-  const result = await withDataFolder((dataDir) =>
-    runCrashes({
-      dataDir,
-      ports,
-      rounds: 1,
-      seed: 4,
-      durability: 'process',
-      loadMsMax: 200,
-      perSecond: 600,
-      isTimed: false,
-    }),
+  const { notes, answered, counted, sent, ledger, receipts } = await withDataFolder((dataDir) =>
+    runCrashes({ ...load, dataDir, ports, rounds: 1, seed: 4 }),
   );
-  const { notes, answered, counted, sent, ledger, receipts } = result;
   expect(notes).toEqual([]);
   expect(answered).toBeGreaterThan(50);
   expect(counted).toBeGreaterThanOrEqual(answered);

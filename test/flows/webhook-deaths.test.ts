@@ -3,9 +3,12 @@
  * the queue is full: another thread is there at once, the service ends with 0 in time, nothing is lost, and only what
  * was in flight is sent again, with the same bytes under the same ids.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { word } from '../support/client.ts';
-import { isWithin, type TimeLimit, withDataFolder } from '../support/process.ts';
+import { isWithin, type TimeLimit } from '../support/process.ts';
 import { preload } from '../support/program.ts';
 import { healthy, openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { TestService } from '../support/test-service.ts';
@@ -54,35 +57,24 @@ const repeatedIn = (seen: readonly Seen[]): string[] =>
   seen.map(({ id }) => id).filter((id, at, ids) => ids.indexOf(id) < at);
 
 let dataDir = '';
-let removeFolder: () => void = () => undefined;
-let folder: Promise<void>;
 let real: RealService;
 let slow: Receiver;
 let quick: Receiver;
 let hanging: Receiver;
 
 beforeAll(async () => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  removeFolder = resolve;
-  const made = Promise.withResolvers<string>();
-  folder = withDataFolder(async (path) => {
-    made.resolve(path);
-    await promise;
-  });
-  dataDir = await made.promise;
-  [slow, quick, hanging] = await Promise.all([
-    openReceiver(),
-    openReceiver(),
-    openReceiver({ kind: 'hang' }),
-  ]);
+  dataDir = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
+  slow = await openReceiver();
+  quick = await openReceiver();
+  hanging = await openReceiver({ kind: 'hang' });
   const nodeOptions = [threads, '--max-old-space-size=256'];
   real = await openReal(dataDir, { environment, nodeOptions });
 });
 
 afterAll(async () => {
-  await Promise.all([slow, quick, hanging].map((receiver) => receiver.close()));
-  removeFolder();
-  await folder;
+  await real.service.kill();
+  for (const receiver of [slow, quick, hanging]) await receiver.close();
+  await rm(dataDir, { recursive: true });
 });
 
 /** Ends the thread amid a batch. @returns milliseconds until something that it had in flight has come again */
@@ -146,11 +138,8 @@ it('stops in time, and repeats only what was in flight', async () => {
   expect(new Set(inFlight).size).toBe(inFlightMax);
 
   hanging.behave(healthy);
-  const toLoopback = { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' };
-  const again = await TestService.start({
-    dataDir,
-    environment: { ...environment, ...toLoopback },
-  });
+  const toLoopback = { ...environment, QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' };
+  const again = await TestService.start({ dataDir, environment: toLoopback });
   for (const receiver of receivers) {
     await eventually(() => idsAt(receiver, '/hook').size === queued, 'all have come');
     const seen = seenBy(receiver, '/hook');

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createRandom } from '../../bench/random.ts';
 import { Failure } from '../../src/model/failure.ts';
 import type { TableKey } from '../../src/store/environment.ts';
-import { queuedWorksMax } from '../../src/store/replicated-transactions.ts';
+import { batchWorksMax, queuedWorksMax } from '../../src/store/replicated-transactions.ts';
 import {
   expectSameReplica,
   type Log,
@@ -264,15 +264,15 @@ test('what waits when an environment closes is refused, and a commit that comes 
 
 const refused = { code: 'not_active' };
 
-test('what waits is one batch of at most 500, answered in its order', async () => {
+test('what waits is one batch up to its bound, answered in its order', async () => {
   const { store, log } = replicatedStore();
   const order: number[] = [];
   const add = async (value: number): Promise<void> => {
     await store.environment.transaction(() => store.tables.any.put('key', value));
     order.push(value);
   };
-  await Promise.all(Array.from({ length: 1_200 }, (_, at) => add(at)));
-  expect(log.entries.map(({ length }) => length)).toEqual([500, 500, 200]);
+  await Promise.all(Array.from({ length: 2 * batchWorksMax + 7 }, (_, at) => add(at)));
+  expect(log.entries.map(({ length }) => length)).toEqual([batchWorksMax, batchWorksMax, 7]);
   expect(order).toEqual([...order.keys()]);
 });
 

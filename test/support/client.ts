@@ -84,9 +84,8 @@ export class Client extends Caller {
       Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
     );
     const json = parse(text);
-    const { data, errors } = parseLists(text);
-    const { statusCode: status } = response;
-    return { status, headers, text, bytes, json, items: data, faults: errors };
+    const { data: items = [], errors: faults = [] }: Partial<Lists> = Object(json);
+    return { status: response.statusCode, headers, text, bytes, json, items, faults };
   }
 
   async close(): Promise<void> {
@@ -94,22 +93,18 @@ export class Client extends Caller {
   }
 }
 
-function parseLists(text: string): Pick<Lists, 'data' | 'errors'> {
-  const lists: Partial<Lists> = text.startsWith('{') ? JSON.parse(text) : {};
-  return { data: lists.data ?? [], errors: lists.errors ?? [] };
-}
-
-interface Lists {
-  readonly data: Answer['items'];
-  readonly errors: Answer['faults'];
-}
-
+/** Empty when it is not JSON. */
 function parse(text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
     return {};
   }
+}
+
+interface Lists {
+  readonly data: Answer['items'];
+  readonly errors: Answer['faults'];
 }
 
 /** A field of an answer as text. */

@@ -1,21 +1,12 @@
-/** Runs commands, one after the other, in a thread that has loaded the program once: see `runCommand`. */
-import { parentPort } from 'node:worker_threads';
+/** Runs a command in a thread that has loaded the program once: see `runCommand`. */
 import { run } from '../../src/cli/run.ts';
 
 export interface CommandOrder {
-  readonly no: number;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export interface CommandEnd {
-  readonly no: number;
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function execute({ no, args, environment }: CommandOrder): Promise<CommandEnd> {
+export default async ({ args, environment }: CommandOrder) => {
   const results: string[] = [];
   const reasons: string[] = [];
   const code = await run(args, {
@@ -24,11 +15,5 @@ async function execute({ no, args, environment }: CommandOrder): Promise<Command
     progress: (text) => void reasons.push(`${text}\n`),
     environment,
   });
-  return { no, code, stdout: results.join(''), stderr: reasons.join('') };
-}
-
-let running: Promise<void> = Promise.resolve();
-
-parentPort?.on('message', (order: CommandOrder) => {
-  running = running.then(async () => parentPort?.postMessage(await execute(order)));
-});
+  return { code, signal: null, stdout: results.join(''), stderr: reasons.join('') };
+};

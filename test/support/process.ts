@@ -8,8 +8,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import type { CommandEnd, CommandOrder } from './command.worker.ts';
+import { Piscina } from 'piscina';
+import type { CommandOrder } from './command.worker.ts';
 import { addFirstOwner } from './fakes/first-owner.ts';
 import { testPrices } from './fakes/prices.ts';
 import { isFromSources, type ProgramStart, startProgram } from './program.ts';
@@ -201,23 +201,7 @@ export interface CommandResult extends Exit {
   readonly stderr: string;
 }
 
-let commandThread: Worker | undefined;
-let commands = 0;
-const waiting = new Map<number, PromiseWithResolvers<CommandEnd>>();
-
-function openCommandThread(): Worker {
-  const thread = new Worker(new URL('./command.worker.ts', import.meta.url));
-  thread.on('message', (end: CommandEnd) => {
-    waiting.get(end.no)?.resolve(end);
-    waiting.delete(end.no);
-  });
-  thread.on('error', (error) => {
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
-    commandThread = undefined;
-  });
-  return thread;
-}
+let commandThread: Piscina<CommandOrder, CommandResult> | undefined;
 
 /**
  * Runs `quietzone <arguments>`: the sources in a thread of this process, the one file as a process. Not in this
@@ -228,18 +212,10 @@ export async function runCommand(
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
   if (!isFromSources) return await spawnCommand(args, environment);
-  const thread = (commandThread ??= openCommandThread());
-  const no = (commands += 1);
-  const order: CommandOrder = { no, args, environment };
-  const ended = Promise.withResolvers<CommandEnd>();
-  waiting.set(no, ended);
-  thread.ref();
-  thread.postMessage(order);
-  const end = await ended.promise;
-  // Kept for the next command, it keeps no process alive.
-  if (waiting.size === 0) thread.unref();
-  const { code, stdout, stderr } = end;
-  return { code, signal: null, stdout, stderr };
+  const filename = new URL('./command.worker.ts', import.meta.url).href;
+  // Kept for the next command; it keeps no process alive.
+  commandThread ??= new Piscina({ filename, minThreads: 1, maxThreads: 1 });
+  return await commandThread.run({ args, environment });
 }
 
 /** The first workspace may ask as often as it likes: then no test depends on how fast the machine is. */

@@ -1,7 +1,6 @@
 /**
  * HTTP as bytes on a socket, for what no client library would send.
  */
-import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 
 export interface RawAnswer {
@@ -26,23 +25,13 @@ export async function sendRaw(
   parts: ReadonlyArray<string | Uint8Array>,
   waitMs?: number,
 ): Promise<RawAnswer> {
-  const socket = connect(port, '127.0.0.1');
-  const chunks: Buffer[] = [];
-  let closed = false;
-  socket.on('error', () => undefined);
-  const gone = new Promise<void>((resolve) => {
-    socket.once('close', () => {
-      closed = true;
-      resolve();
-    });
-  });
+  const { socket, gone, received, end } = open(port);
   const wanted = requestsIn(parts.map(textOf).join(''));
   let quiet: NodeJS.Timeout | undefined;
   let timer: NodeJS.Timeout | undefined;
   const answered = new Promise<void>((resolve) => {
-    socket.on('data', (chunk) => {
-      chunks.push(chunk);
-      const text = textOf(Buffer.concat(chunks));
+    socket.on('data', () => {
+      const text = received();
       const isLast = /^connection: close/im.test(text);
       if (waitMs !== undefined || isLast || statusesIn(text).length < wanted) return;
       clearTimeout(quiet);
@@ -62,41 +51,38 @@ export async function sendRaw(
   await Promise.race([gone, answered, late]);
   clearTimeout(timer);
   clearTimeout(quiet);
-  const wasClosed = closed;
-  socket.destroy();
-  await gone;
-  const text = textOf(Buffer.concat(chunks));
-  return { text, statuses: statusesIn(text), closed: wasClosed };
+  return await end();
 }
 
 /** Writes each part when the one before was answered, until the server closes. */
 export async function sendOneByOne(port: number, parts: readonly string[]): Promise<RawAnswer> {
-  const socket = connect(port, '127.0.0.1');
-  const chunks: Buffer[] = [];
-  let closed = false;
-  const arrivals = new EventEmitter();
-  socket.on('error', () => undefined);
-  socket.on('data', (chunk) => {
-    chunks.push(chunk);
-    arrivals.emit('next');
-  });
-  socket.once('close', () => {
-    closed = true;
-  });
-  const gone = once(socket, 'close');
-  const answers = (): number => statusesIn(textOf(Buffer.concat(chunks))).length;
+  const { socket, gone, received, end } = open(port);
   for (const part of parts) {
-    const before = answers();
+    const before = statusesIn(received()).length;
     socket.write(part);
     // What comes of the answer before does not answer this part.
-    while (!socket.closed && answers() === before)
-      await Promise.race([once(arrivals, 'next'), gone]);
+    while (!socket.closed && statusesIn(received()).length === before) {
+      await Promise.race([new Promise((resolve) => socket.once('data', resolve)), gone]);
+    }
   }
-  const wasClosed = closed;
-  socket.destroy();
-  await gone;
-  const text = textOf(Buffer.concat(chunks));
-  return { text, statuses: statusesIn(text), closed: wasClosed };
+  return await end();
+}
+
+function open(port: number) {
+  const socket = connect(port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => void chunks.push(chunk));
+  const gone = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
+  const received = (): string => textOf(Buffer.concat(chunks));
+  const end = async (): Promise<RawAnswer> => {
+    const { closed } = socket;
+    socket.destroy();
+    await gone;
+    const text = received();
+    return { text, statuses: statusesIn(text), closed };
+  };
+  return { socket, gone, received, end };
 }
 
 const textOf = (bytes: string | Uint8Array): string =>
