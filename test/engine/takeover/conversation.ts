@@ -66,21 +66,17 @@ export class TestHost implements TakeoverHost {
 
 /** One end of a connection that says lines, and waits for them. */
 export class Talker {
-  readonly lines: string[] = [];
   readonly closed: Promise<void>;
   readonly #socket: Socket;
-  #onLine: (() => void) | undefined;
+  readonly #lines: AsyncIterator<string>;
 
   constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('error', () => undefined);
     this.closed = new Promise((done) => socket.once('close', () => done()));
     const lines = createInterface({ input: socket });
-    lines.on('line', (line) => {
-      this.lines.push(line);
-      this.#onLine?.();
-    });
     lines.on('error', () => undefined);
+    this.#lines = lines[Symbol.asyncIterator]();
   }
 
   say(...messages: object[]): void {
@@ -93,12 +89,8 @@ export class Talker {
 
   /** The next line, as a message. */
   async next(): Promise<unknown> {
-    while (this.lines.length === 0) {
-      await new Promise<void>((done) => {
-        this.#onLine = done;
-      });
-    }
-    return JSON.parse(this.lines.shift() ?? '');
+    const { value } = await this.#lines.next();
+    return JSON.parse(value);
   }
 
   close(): void {

@@ -6,7 +6,11 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DataFolderLockedError, openDataFolder } from '../../../src/engine/data-folder.ts';
+import {
+  type DataFolder,
+  DataFolderLockedError,
+  openDataFolder,
+} from '../../../src/engine/data-folder.ts';
 import {
   isOwnUser,
   connectToOwner,
@@ -19,12 +23,15 @@ import { soon } from '../../support/soon.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 
 let path: string;
-const children: ChildProcess[] = [];
+let folder: DataFolder;
+let children: ChildProcess[] = [];
 beforeEach(() => {
   path = temporaryFolder();
+  folder = openDataFolder(path);
+  children = [];
 });
 afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const child of children) child.kill('SIGKILL');
 });
 
 /** A process that locks the folder (`lock`), or takes it over (`replace`). */
@@ -50,7 +57,6 @@ const named = (lock: FolderLock, name: string): void => {
 };
 
 test('one process locks the folder, the next is refused until it is unlocked', async () => {
-  const folder = openDataFolder(path);
   const lock = await FolderLock.take(folder);
   expect(readdirSync(path)).toEqual(['service.sock']);
   await expect(FolderLock.take(folder)).rejects.toThrow(DataFolderLockedError);
@@ -65,7 +71,6 @@ test.each([
 ] as const)(
   'tells whether the owner is %s, however late it answers',
   async (_name, answer, owner) => {
-    const folder = openDataFolder(path);
     const lock = await FolderLock.take(folder);
     lock.onConnection = (socket) => {
       socket.on('error', () => undefined);
@@ -82,19 +87,16 @@ test("root's lock belongs to the folder's user, whose service finds it stale onc
   const child = await lockInChild('lock');
   expect(lstatSync(join(path, 'service.sock')).uid).toBe(uid);
   await end(child, 'SIGKILL');
-  expect(await connectToOwner(openDataFolder(path), 'take over')).toBeUndefined();
+  expect(await connectToOwner(folder, 'take over')).toBeUndefined();
 });
 
 test('of several starts at once one has the lock', async () => {
   await end(await lockInChild('lock'), 'SIGKILL');
-  const folder = openDataFolder(path);
   const starts = await Promise.allSettled(Array.from({ length: 8 }, () => FolderLock.take(folder)));
-  const locks = starts.filter((start) => start.status === 'fulfilled');
-  expect(locks).toHaveLength(1);
-  for (const start of starts) {
-    if (start.status === 'rejected') expect(start.reason).toBeInstanceOf(DataFolderLockedError);
-    else await start.value.unlock();
-  }
+  const locks = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+  const errors = starts.flatMap((start) => (start.status === 'rejected' ? [start.reason] : []));
+  expect(errors.filter((error) => error instanceof DataFolderLockedError)).toHaveLength(7);
+  await locks[0]?.unlock();
   expect(readdirSync(path)).toEqual([]);
 });
 
@@ -102,19 +104,18 @@ test.each(['exit', 'return', 'SIGKILL'] as const)(
   'a predecessor that ends by %s leaves the lock of its successor',
   async (how) => {
     const predecessor = await lockInChild('lock');
-    const successor = await FolderLock.replace(openDataFolder(path));
+    const successor = await FolderLock.replace(folder);
     named(successor, 'successor');
     await end(predecessor, how);
     expect(readdirSync(path)).toEqual(['service.sock']);
     expect(await ask()).toBe('successor');
-    await expect(FolderLock.take(openDataFolder(path))).rejects.toThrow(DataFolderLockedError);
+    await expect(FolderLock.take(folder)).rejects.toThrow(DataFolderLockedError);
     await successor.unlock();
     expect(readdirSync(path)).toEqual([]);
   },
 );
 
 test('there is a lock at every moment of a takeover', async () => {
-  const folder = openDataFolder(path);
   const locks = [await FolderLock.take(folder)];
   const over = new AbortController();
   let asked = 0;
@@ -136,7 +137,7 @@ test('there is a lock at every moment of a takeover', async () => {
 });
 
 test('the lock is taken back from a successor that was killed, and not from one that runs', async () => {
-  const lock = await FolderLock.take(openDataFolder(path));
+  const lock = await FolderLock.take(folder);
   named(lock, 'predecessor');
   await lock.retake();
   const successor = await lockInChild('replace');
@@ -150,7 +151,7 @@ test('the lock is taken back from a successor that was killed, and not from one 
 });
 
 test('without a handler connections are refused and closed, with one they are given to it', async () => {
-  const lock = await FolderLock.take(openDataFolder(path));
+  const lock = await FolderLock.take(folder);
   for (let i = 0; i < 3; i++) expect(await ask()).toMatch(/^\{"type":"refused".*\n$/);
   named(lock, 'handled');
   expect(await ask()).toBe('handled');
@@ -163,12 +164,10 @@ async function connectAtEnd(
 ): Promise<[isConnected: boolean, acceptedByNext: number]> {
   const lock = join(path, 'service.sock');
   let accepted = 0;
-  const [owner, next] = [createServer(), createServer(() => (accepted += 1))];
-  for (const [server, name] of [[owner, 'owner'] as const, [next, 'next'] as const]) {
-    await once(server.listen(join(path, name)), 'listening');
-  }
+  const [owner, next] = [await listenAt('owner'), await listenAt('next')];
+  next.on('connection', () => (accepted += 1));
   renameSync(join(path, 'owner'), lock);
-  const asked = connectToOwner(openDataFolder(path), 'open');
+  const asked = connectToOwner(folder, 'open');
   if (end === 'removed') rmSync(lock);
   else renameSync(join(path, 'next'), lock);
   owner.close();
@@ -184,7 +183,7 @@ test('an owner that ends while it is asked is gone, unless another is in its pla
 });
 
 test('an open connection does not hold up the unlocking', async () => {
-  const lock = await FolderLock.take(openDataFolder(path));
+  const lock = await FolderLock.take(folder);
   let isOpen = false;
   lock.onConnection = () => (isOpen = true);
   const socket = connect(join(path, 'service.sock'));
@@ -209,8 +208,7 @@ test.each([88, 89, 90, 200])('a folder whose path has %i bytes is locked', async
 });
 
 test('a socket of a stranger is not believed', async () => {
-  const server = await listenAt(join(path, 'service.sock'));
-  const folder = openDataFolder(path);
+  const server = await listenAt('service.sock');
   expect([lstatSync(path).uid, 65_534].map((uid) => isOwnUser(folder, uid))).toEqual([true, false]);
   // Only root can give a socket to a stranger.
   if (process.getuid?.() === 0) {
@@ -223,17 +221,17 @@ test('a socket of a stranger is not believed', async () => {
 });
 
 test('an owner whose queue of connections is full is a running service', async () => {
-  const server = await listenAt(join(path, 'service.sock'), 1);
+  const server = await listenAt('service.sock', 1);
   const waiting = Array.from({ length: 4 }, () => connect(join(path, 'service.sock')));
   for (const socket of waiting) socket.on('error', () => undefined);
-  const asked = connectToOwner(openDataFolder(path), 'open');
+  const asked = connectToOwner(folder, 'open');
   await expect(asked).rejects.toMatchObject({ owner: 'running' });
   for (const socket of waiting) socket.destroy();
   await new Promise((done) => server.close(done));
 });
 
 async function listenAt(name: string, backlog?: number): Promise<Server> {
-  const server = createServer().listen({ path: name, backlog });
+  const server = createServer().listen({ path: join(path, name), backlog });
   await once(server, 'listening');
   return server;
 }
