@@ -20,23 +20,22 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-let copy = '';
+const parent = mkdtempSync(join(tmpdir(), 'quietzone-program-'));
+const copy = join(parent, 'checkout');
+afterAll(() => rmSync(parent, { recursive: true }));
 
 beforeAll(() => {
-  copy = mkdtempSync(join(tmpdir(), 'quietzone-program-'));
   for (const name of ['src', 'config', 'package.json', 'package-lock.json']) {
     cpSync(join(root, name), join(copy, name), { recursive: true });
   }
   mkdirSync(join(copy, 'node_modules'));
   for (const name of readdirSync(join(root, 'node_modules'))) {
-    if (name !== '.cache') {
-      symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name));
-    }
+    const linked = join('node_modules', name);
+    if (name !== '.cache') symlinkSync(join(root, linked), join(copy, linked));
   }
 });
-afterAll(() => rmSync(copy, { recursive: true }));
 
-const cache = (): string => join(copy, 'node_modules/.cache/quietzone-program');
+const cache = join(copy, 'node_modules/.cache/quietzone-program');
 
 /** Says on the standard error whether what strips types was loaded. */
 const script = `process.on('exit', () => console.error('strips', process.moduleLoadList.some((name) => name.includes('amaro'))))`;
@@ -55,24 +54,24 @@ function start(code = 0): { stdout: string; stderr: string } {
 it('makes it once, makes it again for other sources, and deletes bundles that no process has used for two days', () => {
   const made = start();
   expect(made.stdout).toMatch(/^0\.\d+\.\d+ \(from source/);
-  const [first = ''] = readdirSync(cache());
+  const [first = ''] = readdirSync(cache);
   expect(start()).toEqual({ ...made, stderr: 'strips false\n' });
-  expect(readdirSync(cache())).toEqual([first]);
+  expect(readdirSync(cache)).toEqual([first]);
 
   const file = join(copy, 'src/cli/version.ts');
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll('from source', 'from elsewhere'));
   appendFileSync(join(copy, 'src/dashboard/style/main.css'), '.just-written { color: red }');
   const old = new Date(Date.now() - 3 * 86_400_000);
-  mkdirSync(join(cache(), 'unused'));
-  utimesSync(join(cache(), 'unused'), old, old);
+  mkdirSync(join(cache, 'unused'));
+  utimesSync(join(cache, 'unused'), old, old);
   expect(start().stdout).toContain('(from elsewhere');
-  const names = readdirSync(cache());
+  const names = readdirSync(cache);
   expect(names).toHaveLength(2);
   expect(names).toContain(first);
-  const hasChange = [first, ...names.filter((name) => name !== first)].map((name) =>
-    readFileSync(join(cache(), name, 'dashboard.bin')).includes('.just-written{color:red}'),
-  );
-  expect(hasChange).toEqual([false, true]);
+  for (const name of names) {
+    const dashboard = readFileSync(join(cache, name, 'dashboard.bin'));
+    expect(dashboard.includes('.just-written{color:red}')).toBe(name !== first);
+  }
 });
 
 it('is refused in words where it cannot be stored', () => {
@@ -97,21 +96,16 @@ if (order === 'stay') setTimeout(() => undefined, 20_000);
 else process.exitCode = 5;
 `;
 
-let folder = '';
-let command = '';
+const command = join(parent, 'quietzone');
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'quietzone-launcher-'));
-  const home = join(folder, 'config');
-  mkdirSync(home);
-  const launcher = new URL('../config/quietzone.mjs', import.meta.url);
-  copyFileSync(launcher, join(home, 'quietzone.mjs'));
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  const home = join(parent, 'launched/config');
+  mkdirSync(home, { recursive: true });
+  copyFileSync(join(root, 'config/quietzone.mjs'), join(home, 'quietzone.mjs'));
+  writeFileSync(join(home, 'package.json'), '{"type":"module"}');
   writeFileSync(join(home, 'start.mjs'), service);
-  command = join(folder, 'quietzone');
   symlinkSync(join(home, 'quietzone.mjs'), command);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 it('passes arguments and the folder on, and the exit code back', () => {
   const args = [command, 'keys', 'create', '--name', 'a b'];

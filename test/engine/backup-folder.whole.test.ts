@@ -18,7 +18,7 @@ import {
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { backup, type BackupOptions } from '../../src/engine/backup/backup.ts';
 import { copyEnvironment, copyFile } from '../../src/engine/backup/copy-files.ts';
 import { pinSnapshot } from '../../src/engine/backup/folder-access.ts';
@@ -33,6 +33,7 @@ import { readMeta } from '../../src/store/data-file/format.ts';
 import { walkDataFile, walkSnapshot } from '../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { asOfAnotherBoot } from '../store/data-file/other-boot.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 import type { Account, AccountsOrder } from './accounts.worker.ts';
 import { refusalsByCall, systemError, withFreeBytes } from './failing-disk.ts';
 import { memoryDisk } from './memory-disk.ts';
@@ -49,12 +50,11 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(whole, { recursive: true }));
 beforeEach(() => {
-  parent = mkdtempSync(join(memoryDisk, 'quietzone-backup-'));
+  parent = temporaryFolder();
   cpSync(join(whole, 'data'), join(parent, 'data'), { recursive: true });
   folder = openDataFolder(join(parent, 'data'));
   target = join(parent, 'backup');
 });
-afterEach(() => rmSync(parent, { recursive: true }));
 
 const taken = (options: Partial<BackupOptions> = {}) =>
   backup(folder, target, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet, ...options });

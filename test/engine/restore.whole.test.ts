@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { backup } from '../../src/engine/backup/backup.ts';
 import {
   type DataFolder,
@@ -13,6 +13,7 @@ import { messageOf } from '../../src/model/failure.ts';
 import { restore } from '../../src/engine/backup/restore.ts';
 import { FolderLock } from '../../src/engine/takeover/folder-lock.ts';
 import { lineOf } from '../../src/engine/takeover/messages.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 import { refusalsByCall, systemError, withFreeBytes } from './failing-disk.ts';
 import { makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
 import { memoryDisk } from './memory-disk.ts';
@@ -30,10 +31,9 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(shared, { recursive: true }));
 beforeEach(() => {
-  parent = mkdtempSync(join(memoryDisk, 'quietzone-restore-'));
+  parent = temporaryFolder();
   target = join(parent, 'data');
 });
-afterEach(() => rmSync(parent, { recursive: true }));
 
 const restored = (folder = openFolderToRestore(target)) => restore(folder, source, quiet);
 

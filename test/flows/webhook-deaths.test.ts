@@ -21,9 +21,9 @@ import {
   type RealService,
 } from '../webhooks/real-service.ts';
 
-const threads = preload('end-pool-threads');
+const threads = preload('end-threads');
 /** The thread throws, exits, runs out of memory. */
-const deaths = ['SIGIO', 'SIGURG', 'SIGWINCH'] as const;
+const deaths = ['SIGPWR', 'SIGURG', 'SIGSTKFLT'] as const;
 const backLimit: TimeLimit = { msMax: 1_000, loadings: 4 };
 const stopMsMax = 15_000;
 /** Attempts in flight to one endpoint. */

@@ -49,6 +49,7 @@ import {
   openWebhookModule,
   openWorkspaceModule,
 } from '../../src/modules.ts';
+import type { ScanQueries } from '../../src/scans/query/queries.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import type { ReportServices } from '../../src/reports/open-reports.ts';
 import type { Management } from '../../src/store/management/management.ts';
@@ -60,10 +61,8 @@ import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import { openWatches, type WatchServices } from '../../src/watches/open-watches.ts';
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
-import { makeStores } from './fakes/empty-stores.ts';
-import { counted, fakeImages } from './fakes/fake-engine.ts';
+import { counted, fakeImages, LazySender, makeStores } from './fakes/app-parts.ts';
 import { FakeScans } from './fakes/fake-scans.ts';
-import { LazySender } from './fakes/lazy-sender.ts';
 import type { TestAppOptions } from './test-app-options.ts';
 import { isListening, openFilesIn } from './leaks.ts';
 import { testPrices } from './fakes/prices.ts';
@@ -91,22 +90,30 @@ export async function startTestApi(options: TestAppOptions = {}): Promise<TestAp
 
 interface Foundation {
   readonly options: TestAppOptions;
-  readonly clock: Clock;
   readonly base: Base;
   readonly workspaces: WorkspaceServices;
   readonly first: Bootstrapped | undefined;
   readonly provider: PaymentProvider | undefined;
   readonly mail: Mail | undefined;
-  readonly logLines: string[];
+  readonly logLines: readonly string[];
 }
 
 export class TestApp {
   readonly #foundation: Foundation;
+  readonly base: Base;
+  readonly config: Config;
+  readonly dataDir: string;
+  readonly store: Management;
+  readonly outbox: Outbox;
+  readonly workspaces: WorkspaceServices;
+  readonly mail: Mail | undefined;
+  readonly logLines: readonly string[];
   readonly #closers: Array<() => Promise<void> | void> = [];
   /** A link table that remembers; unused where a test handed in its own. */
   readonly links = new RecordingLinks();
   /** Scans as a test says; unused where a test handed in queries of its own. */
   readonly scans = new FakeScans();
+  readonly #queries: ScanQueries;
   /** To be fired when a window was committed, and when the service stops. */
   readonly windows = new Signal();
   readonly stopping = new Signal();
@@ -125,11 +132,21 @@ export class TestApp {
   #server: HttpServer | undefined;
 
   private constructor(foundation: Foundation) {
+    const { options, base, workspaces, mail } = foundation;
     this.#foundation = foundation;
+    this.#queries = options.scans ?? this.scans;
+    this.base = base;
+    this.config = base.config;
+    this.dataDir = base.folder.path;
+    this.store = base.management;
+    this.outbox = base.outbox;
+    this.workspaces = workspaces;
+    this.mail = mail;
+    this.logLines = foundation.logLines;
     this.#closers.push(
-      () => foundation.base.management.close(),
-      () => foundation.workspaces.close(),
-      () => foundation.mail?.close(),
+      () => base.management.close(),
+      () => workspaces.close(),
+      () => mail?.close(),
     );
   }
 
@@ -160,38 +177,14 @@ export class TestApp {
       plan === 'none' ? undefined : await workspaces.workspaces.bootstrap(config.bootstrap);
     const provider = options.provider ?? (await openPaymentProvider(base));
     const mail = await openMailModule(base, mailPausesMs);
-    return new TestApp({ options, clock, base, workspaces, first, provider, mail, logLines });
+    return new TestApp({ options, base, workspaces, first, provider, mail, logLines });
   }
 
   /** @throws Error where the test handed in another clock */
   get clock(): TestClock {
-    const { clock } = this.#foundation;
+    const { clock } = this.base;
     if (!(clock instanceof TestClock)) throw new Error('Cannot tell of the clock: it is another');
     return clock;
-  }
-  get config(): Config {
-    return this.#foundation.base.config;
-  }
-  get dataDir(): string {
-    return this.#foundation.base.folder.path;
-  }
-  get logLines(): readonly string[] {
-    return this.#foundation.logLines;
-  }
-  get base(): Base {
-    return this.#foundation.base;
-  }
-  get store(): Management {
-    return this.#foundation.base.management;
-  }
-  get outbox(): Outbox {
-    return this.#foundation.base.outbox;
-  }
-  get workspaces(): WorkspaceServices {
-    return this.#foundation.workspaces;
-  }
-  get mail(): Mail | undefined {
-    return this.#foundation.mail;
   }
 
   /** What the first start printed. @throws Error where it was not the first, or `plan` is `none` */
@@ -216,9 +209,9 @@ export class TestApp {
   }
 
   get campaigns(): CampaignServices {
-    const { options, base } = this.#foundation;
-    const { analytics: scans } = options.scans ?? this.scans;
-    return (this.#campaigns ??= openCampaignModule(base, { codes: this.codes, scans }));
+    const { codes } = this;
+    const { analytics: scans } = this.#queries;
+    return (this.#campaigns ??= openCampaignModule(this.base, { codes, scans }));
   }
 
   /** Not started: a test calls `tick`. */
@@ -227,10 +220,9 @@ export class TestApp {
   }
 
   get reports(): ReportServices {
-    const { options, base, workspaces } = this.#foundation;
-    const { codes, campaigns } = this;
-    const scans = options.scans ?? this.scans;
-    return (this.#reports ??= openReportModule(base, { workspaces, codes, campaigns, scans }));
+    const { workspaces, codes, campaigns } = this;
+    const services = { workspaces, codes, campaigns, scans: this.#queries };
+    return (this.#reports ??= openReportModule(this.base, services));
   }
 
   get billing(): Billing {
@@ -276,7 +268,8 @@ export class TestApp {
 
   /** Opens everything that the API stands on, starts webhooks, and listens on a free port. */
   async listen(): Promise<void> {
-    const { options, base, workspaces, mail } = this.#foundation;
+    const { base, workspaces, mail } = this;
+    const { options } = this.#foundation;
     await this.webhooks.start();
     const committed = [base.management.environment.committed, this.windows];
     this.#server = await openApiServer(
@@ -294,7 +287,7 @@ export class TestApp {
         watches: this.watches,
         webhooks: this.webhooks,
         mail: mail?.emails,
-        scans: options.scans ?? this.scans,
+        scans: this.#queries,
         committed,
         imageCache: createImageCache(base.config.images.cacheBytesMax),
         stopping: this.stopping,
@@ -312,15 +305,16 @@ export class TestApp {
   /** Closes everything and opens the folder again, with what differs now. The first start's secrets are lost. */
   async restart(changed: TestAppOptions = {}): Promise<TestApp> {
     await this.#closeModules();
-    const { options, clock } = this.#foundation;
-    return await openTestApp({ ...options, dataDir: this.dataDir, clock, ...changed });
+    const { options } = this.#foundation;
+    const { dataDir } = this;
+    return await openTestApp({ ...options, dataDir, clock: this.base.clock, ...changed });
   }
 
   /** Ends what was opened, newest first. @throws Error when something is left open */
   async close(): Promise<void> {
     await this.#closeModules();
-    const { options } = this.#foundation;
-    if (options.dataDir === undefined) rmSync(this.dataDir, { recursive: true, force: true });
+    const isOwn = this.#foundation.options.dataDir === undefined;
+    if (isOwn) rmSync(this.dataDir, { recursive: true, force: true });
   }
 
   async #closeModules(): Promise<void> {
@@ -333,10 +327,9 @@ export class TestApp {
   }
 
   #openCodes(): Codes {
-    const { options, base } = this.#foundation;
-    const codes = openCodeModule(base, {
-      links: options.links ?? this.links,
-      scansOf: (codeNo) => (options.scans ?? this.scans).analytics.lifetimeScans(codeNo),
+    const codes = openCodeModule(this.base, {
+      links: this.#foundation.options.links ?? this.links,
+      scansOf: (codeNo) => this.#queries.analytics.lifetimeScans(codeNo),
       designs: { accept: (...design) => this.images.designs.accept(...design) },
     });
     codes.links.load();
@@ -345,24 +338,23 @@ export class TestApp {
   }
 
   #openCampaignScheduler(): CampaignScheduler {
-    const { options, base } = this.#foundation;
-    const { counting = counted } = options;
+    const { counting = counted } = this.#foundation.options;
     const { campaigns } = this.campaigns;
-    const scheduler = new CampaignScheduler({ ...base, campaigns, counting });
+    const scheduler = new CampaignScheduler({ ...this.base, campaigns, counting });
     this.#closers.push(() => scheduler.close());
     return scheduler;
   }
 
   #openWatches(): WatchServices {
-    const { options, base, mail } = this.#foundation;
+    const { options } = this.#foundation;
     const watches = openWatches({
-      ...base,
+      ...this.base,
       codes: this.codes,
-      scans: (options.scans ?? this.scans).analytics,
+      scans: this.#queries.analytics,
       metrics: this.metrics,
       counting: options.counting ?? counted,
       isWell: () => this.health.ready,
-      emails: mail?.emails,
+      emails: this.mail?.emails,
       checker: options.checker,
     });
     this.#closers.push(async () => void (await watches.close()));
@@ -370,8 +362,8 @@ export class TestApp {
   }
 
   #openBilling(): Billing {
-    const { base, workspaces, provider } = this.#foundation;
-    const billing = openBillingModule(base, { workspaces, provider });
+    const { workspaces, provider } = this.#foundation;
+    const billing = openBillingModule(this.base, { workspaces, provider });
     this.#closers.push(() => billing.close());
     return billing;
   }

@@ -81,16 +81,13 @@ test('without a service there is no answer', async () => {
 });
 
 test('a failure arrives with its code, text and faults; a defect is logged', async () => {
+  const failing = (error: Error) => async () => {
+    throw error;
+  };
   serve({
-    refuse: async () => {
-      throw invalid('name', 'too_long', 'Use 1 to 100 characters');
-    },
-    folder: async () => {
-      throw new DataFolderError('Cannot read it');
-    },
-    crash: async () => {
-      throw new Error('a secret');
-    },
+    refuse: failing(invalid('name', 'too_long', 'Use 1 to 100 characters')),
+    folder: failing(new DataFolderError('Cannot read it')),
+    crash: failing(new Error('a secret')),
   });
   await expect(askService(folder, 'refuse', {})).rejects.toMatchObject({
     code: 'validation_failed',

@@ -109,19 +109,6 @@ test('a service that stops, or has a successor already, refuses in words', async
   await expect(find()).rejects.toThrow('Cannot take over: another takeover is under way');
 });
 
-test('a line without end ends the connection before `ready`, and the service continues', async () => {
-  const endless = 'x'.repeat(1_100_000);
-  const stranger = await talk();
-  stranger.write(endless);
-  await stranger.closed;
-  const successor = await talk(takeover);
-  expect(await successor.next()).toEqual(accepted);
-  successor.write(endless);
-  await successor.closed;
-  expect(host.calls).toEqual([]);
-  await find();
-});
-
 test('a connection without a message is ended', async () => {
   await hosting.close();
   hosting = hostTakeovers(lock, host, told.log, {}, 50);

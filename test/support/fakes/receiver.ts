@@ -21,6 +21,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export type Behaviour =
   /** A whole answer; 200 and `ok` unless told otherwise. */
@@ -63,21 +64,6 @@ export interface ReceivedRequest {
   readonly atMs: number;
 }
 
-export interface Receiver {
-  readonly port: number;
-  readonly origin: string;
-  readonly requests: readonly ReceivedRequest[];
-  /** Sockets accepted since it was opened, requests or not. */
-  readonly connections: number;
-  /** Sockets open now. */
-  readonly open: number;
-  url(path?: string): string;
-  behave(script: Script): void;
-  /** Waits until `count` requests have come, then gives them all. @throws when they do not come */
-  arrived(count: number, withinMs?: number): Promise<readonly ReceivedRequest[]>;
-  close(): Promise<void>;
-}
-
 export interface ReceiverOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
@@ -99,17 +85,14 @@ const receiverCertificate = fixture('certificate.pem');
 
 const floodChunk = Buffer.alloc(65_536, 'x');
 
-class OpenReceiver implements Receiver {
+export class Receiver {
   readonly requests: ReceivedRequest[] = [];
   readonly #server: Server | TcpServer;
   readonly #scheme: string;
   readonly #host: string;
   readonly #sockets = new Set<Socket>();
-  readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #waiting = new Set<() => void>();
   #script: Script;
   #connections = 0;
-  #isClosed = false;
 
   constructor(script: Script, { host = '127.0.0.1', tls }: ReceiverOptions) {
     this.#script = script;
@@ -146,10 +129,12 @@ class OpenReceiver implements Receiver {
     return `${this.#scheme}://${this.#host}:${this.port}`;
   }
 
+  /** Sockets accepted since it was opened, requests or not. */
   get connections(): number {
     return this.#connections;
   }
 
+  /** Sockets open now. */
   get open(): number {
     return this.#sockets.size;
   }
@@ -162,30 +147,21 @@ class OpenReceiver implements Receiver {
     this.#script = script;
   }
 
+  /** Waits until `count` requests have come, then gives them all. @throws when they do not come */
   async arrived(count: number, withinMs = 30_000): Promise<readonly ReceivedRequest[]> {
-    if (this.requests.length >= count) return this.requests;
-    await new Promise<void>((resolve, reject) => {
-      const check = (): void => {
-        if (this.requests.length >= count) settle(resolve);
-      };
-      const timer = setTimeout(() => {
+    const deadlineMs = performance.now() + withinMs;
+    while (this.requests.length < count) {
+      if (performance.now() > deadlineMs) {
         const text = `Cannot wait longer: ${this.requests.length} requests in ${withinMs} ms`;
-        settle(() => reject(new Error(`${text}, expected ${count}`)));
-      }, withinMs);
-      const settle = (end: () => void): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(check);
-        end();
-      };
-      this.#waiting.add(check);
-    });
+        throw new Error(`${text}, expected ${count}`);
+      }
+      await pause(2);
+    }
     return this.requests;
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    if (!this.#server.listening) return;
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
   }
@@ -203,7 +179,6 @@ class OpenReceiver implements Receiver {
       const index = this.requests.push(received) - 1;
       const script = this.#script;
       this.#answer(typeof script === 'function' ? script(received, index) : script, response);
-      for (const check of this.#waiting) check();
     });
   }
 
@@ -214,14 +189,14 @@ class OpenReceiver implements Receiver {
         const answer = (): void => void response.writeHead(status, headers).end(body);
         if (after !== undefined) void after.then(answer);
         else if (delayMs === 0) answer();
-        else this.#later(delayMs, answer);
+        else later(delayMs, answer);
         return;
       }
       case 'hang':
         return;
       case 'drip':
         response.writeHead(200);
-        return this.#drip(response, behaviour.everyMs);
+        return drip(response, behaviour.everyMs);
       case 'flood':
         response.writeHead(behaviour.status ?? 200);
         return flood(response);
@@ -238,22 +213,17 @@ class OpenReceiver implements Receiver {
         response.socket?.write(behaviour.bytes);
     }
   }
-
-  #drip(response: ServerResponse, everyMs: number): void {
-    if (response.destroyed) return;
-    response.write('.');
-    this.#later(everyMs, () => this.#drip(response, everyMs));
-  }
-
-  #later(waitMs: number, work: () => void): void {
-    if (this.#isClosed) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      work();
-    }, waitMs);
-    this.#timers.add(timer);
-  }
 }
+
+/** Writes a byte and then another one, until the socket is gone. */
+function drip(response: ServerResponse, everyMs: number): void {
+  if (response.destroyed) return;
+  response.write('.');
+  later(everyMs, () => drip(response, everyMs));
+}
+
+/** Keeps no process alive, whose receiver may be closed by then. */
+const later = (waitMs: number, work: () => void): void => void setTimeout(work, waitMs).unref();
 
 /** Writes whenever the socket takes more, until it is gone. */
 function flood(response: ServerResponse): void {
@@ -266,6 +236,6 @@ export async function openReceiver(
   script: Script = healthy,
   options: ReceiverOptions = {},
 ): Promise<Receiver> {
-  const receiver = new OpenReceiver(script, options);
+  const receiver = new Receiver(script, options);
   return await receiver.listen(options.host ?? '127.0.0.1', options.port ?? 0);
 }
