@@ -125,12 +125,15 @@ export class ServiceProcess extends RunningService {
 
   /** Resolves to the milliseconds since the start when the log has a match. @throws when it ends first */
   async waitForLog(pattern: RegExp, msMax: number): Promise<number> {
-    const late = new Promise((resolve) => void setTimeout(resolve, msMax).unref());
-    await Promise.race([this.said(pattern), late]);
-    if (!pattern.test(this.stderr)) {
-      throw new Error(
-        `No ${String(pattern)} at its end, or after ${msMax} ms, in:\n${this.stderr}`,
-      );
+    const deadlineMs = performance.now() + msMax;
+    while (!pattern.test(this.stderr)) {
+      const ended = await Promise.race([this.exit, pause(5)]);
+      if (ended !== undefined && !pattern.test(this.stderr)) {
+        throw new Error(`The service ended with ${JSON.stringify(ended)}:\n${this.stderr}`);
+      }
+      if (performance.now() > deadlineMs) {
+        throw new Error(`No ${String(pattern)} within ${msMax} ms in:\n${this.stderr}`);
+      }
     }
     return performance.now() - this.#startedMs;
   }
