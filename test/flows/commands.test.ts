@@ -1,4 +1,4 @@
-/** Commands that a running service carries out: a change holds from its next request. */
+/** Commands that a running service carries out: a change holds from its next request; and its own geo files. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,17 +7,29 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeMmdb } from '../scans/visitor/geo-data.ts';
 import { word } from '../support/client.ts';
 import { type CommandResult, runCommand, spawnCommand } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
+import { trustLoopback } from './load.ts';
 
 let service: TestService;
 let environment: Record<string, string>;
 /** What `doctor` says of the folder of the running service. */
 let doctor: CommandResult;
 
+/** The file is of 1970. */
+let ownGeo: Record<string, string>;
+
 beforeAll(async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
   environment = { QZ_DATA_DIR: dataDir };
-  service = await TestService.start({ dataDir });
+  const countries = join(dataDir, 'countries.mmdb');
+  await writeFile(countries, writeMmdb(4, [['8.0.0.0/8', { country_code: 'AT' }]]));
+  ownGeo = { QZ_GEO_COUNTRY_FILE: countries, QZ_GEO_CITY_FILE_V4: '', QZ_GEO_CITY_FILE_V6: '' };
+  const noCities = { QZ_GEO_CITY_FILE_V4: join(dataDir, 'cities.mmdb') };
+  service = await TestService.start({
+    dataDir,
+    environment: { ...trustLoopback, ...ownGeo, ...noCities },
+  });
   doctor = await runCommand(['doctor'], environment);
 });
 afterAll(async () => {
@@ -25,28 +37,11 @@ afterAll(async () => {
   await rm(service.dataDir, { recursive: true });
 });
 
-test('a key that another process makes is accepted at once, with its role', async () => {
-  const args = ['keys', 'create', '--name', 'till', '--role', 'viewer', '--json'];
-  const made = await spawnCommand(args, environment);
-  expect(made).toMatchObject({ code: 0, stderr: '' });
-  const { key }: { key: string } = JSON.parse(made.stdout);
-  const { api } = service;
-  expect((await api.get('/v1/qr-codes', { key })).status).toBe(200);
-  const body = { target: 'https://example.com/' };
-  expect((await api.post('/v1/qr-codes', body, { key })).status).toBe(403);
-});
-
 const linesOf = (name: string, { stdout }: CommandResult): string[] =>
   stdout.split('\n').filter((line) => line.includes(name));
 
-test('doctor finds the running service, version prints one line', async () => {
+test('doctor finds the service, and a kernel that resets what a closing listener has not accepted', () => {
   expect(doctor.stdout).toContain('a service is running on this data folder');
-  const version = await runCommand(['version'], {});
-  expect(version).toMatchObject({ code: 0, stderr: '' });
-  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+ \(.+, Node\.js 22\.\d+\.\d+\)\n$/);
-});
-
-test('doctor warns where the kernel resets what a closing listener has not accepted', () => {
   const file = '/proc/sys/net/ipv4/tcp_migrate_req';
   const isReset = existsSync(file) && readFileSync(file, 'utf8') === '0\n';
   const advice = expect.stringMatching(/^WARN net\.ipv4\.tcp_migrate_req is 0: .* set it to 1/);
@@ -54,15 +49,26 @@ test('doctor warns where the kernel resets what a closing listener has not accep
 });
 
 test('doctor names the date of the geo data, and warns of an old one', async () => {
-  const file = join(service.dataDir, 'countries.mmdb');
-  await writeFile(file, writeMmdb(4, [['8.0.0.0/8', { country_code: 'AT' }]]));
-  const files = { QZ_GEO_COUNTRY_FILE: file, QZ_GEO_CITY_FILE_V4: '', QZ_GEO_CITY_FILE_V6: '' };
-  const own = await runCommand(['doctor'], { ...environment, ...files });
-  expect(linesOf('geo data', doctor)).toEqual([
-    expect.stringMatching(/^(ok {3}|WARN )geo data of 20\d\d-\d\d-\d\d is /),
-  ]);
-  expect(linesOf('geo data', own)).toEqual([
-    expect.stringMatching(/^WARN geo data of 1970-01-01 is over 180 days old: update/),
+  const own = await runCommand(['doctor'], { ...environment, ...ownGeo });
+  for (const [said, text] of [
+    [doctor, /^(ok {3}|WARN )geo data of 20\d\d-\d\d-\d\d is /],
+    [own, /^WARN geo data of 1970-01-01 is over 180 days old: update/],
+  ] as const)
+    expect(linesOf('geo data', said)).toEqual([expect.stringMatching(text)]);
+});
+
+test('own geo files name the places of scans; one that cannot be used costs a warning', async () => {
+  const location = 'https://example.com/austria';
+  const rules = [{ label: 'austria', if: { country: ['AT'] }, then: { target: location } }];
+  const { id, shortUrl } = await service.makeCode({ rules });
+  const headers = { 'user-agent': 'Mozilla/5.0 (iPhone)', 'x-forwarded-for': '8.8.8.8' };
+  const answer = await service.links.get(new URL(word(shortUrl)).pathname, { headers });
+  expect(answer).toMatchObject({ status: 302, headers: { location } });
+  const path = `/v1/qr-codes/${word(id)}/analytics/breakdown?by=country`;
+  const shares = async () => (await service.api.get(path)).items;
+  await expect.poll(shares, soon).toMatchObject([{ key: 'AT', scans: 1 }]);
+  expect(service.complaints.map(({ msg }) => msg)).toEqual([
+    expect.stringMatching(/^Cannot use geo\.cityFileV4 .*cities\.mmdb: .*places it would name/),
   ]);
 });
 
@@ -99,17 +105,22 @@ test('users, keys and plans changed on the command line hold from the next reque
   const made = reset.trim().split('\n').at(-1) ?? '';
   expect(await signIn(made)).toBe(200);
 
-  const created = JSON.parse(await run('keys', 'create', '-n', 'cli', '--json'));
+  // By another process.
+  const args = ['keys', 'create', '--name', 'cli', '--role', 'viewer', '--json'];
+  const created = JSON.parse((await spawnCommand(args, environment)).stdout);
   const works = async (): Promise<number> =>
     (await service.api.get('/v1/qr-codes', { key: created.key })).status;
   expect(await works()).toBe(200);
+  const body = { target: 'https://example.com/' };
+  const refused = await service.api.post('/v1/qr-codes', body, { key: created.key });
+  expect(refused.status).toBe(403);
   const kid = /with (\S+) from/.exec(await run('keys', 'rotate-signing'))?.[1];
   expect(await works()).toBe(200);
   const next = JSON.parse(await run('keys', 'create', '-n', 'new', '--json'));
   expect(Buffer.from(next.key.split('.')[0], 'base64url').toString()).toContain(kid);
   expect((await service.api.get('/v1/session', { key: next.key })).status).toBe(200);
   const keys = JSON.parse(await run('keys', 'list', '--json'));
-  expect(keys).toHaveLength(4);
+  expect(keys).toHaveLength(3);
   expect(JSON.stringify(keys)).not.toContain(created.key);
   await run('keys', 'revoke', created.id);
   expect(await works()).toBe(401);
@@ -129,18 +140,17 @@ test('users, keys and plans changed on the command line hold from the next reque
       /^The input has 2 faults\n {2}email: Expected an e-mail address\n {2}name: /,
     ],
   ] as const;
-  for (const [args, reason] of wrong) {
-    const refused = await runCommand(args, environment);
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(reason) });
+  for (const [command, reason] of wrong) {
+    const stderr = expect.stringMatching(reason);
+    expect(await runCommand(command, environment)).toMatchObject({ code: 1, stderr });
   }
 });
 
 test('a payment that the operator confirms holds at once, and once; no redirect depends on plan or quota', async () => {
   const { api } = service;
   await service.makeCode({ slug: 'paid' });
-  const [{ id: workspace }] = JSON.parse(
-    (await runCommand(['workspaces', 'list', '--json'], environment)).stdout,
-  );
+  const listed = await runCommand(['workspaces', 'list', '--json'], environment);
+  const [{ id: workspace }] = JSON.parse(listed.stdout);
   await runCommand(['workspaces', 'set-plan', workspace, 'starter'], environment);
   const wish = { plan: 'pro', interval: 'month' };
   const { json: checkout } = await api.post('/v1/billing/checkout', wish);
