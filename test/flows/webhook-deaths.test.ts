@@ -35,13 +35,7 @@ const queued = 60;
 /** The hanging receiver's attempts do not end by themselves before the service stops. */
 const environment = { QZ_WEBHOOKS_THREADS: '1', QZ_WEBHOOKS_ATTEMPT_TIMEOUT_MS: '60000' };
 
-interface Seen {
-  readonly id: string;
-  readonly delivery: string;
-  readonly body: string;
-}
-
-const seenBy = ({ requests }: Receiver, path: string): Seen[] =>
+const seenBy = ({ requests }: Receiver, path: string) =>
   requests
     .filter((request) => request.path === path)
     .map(({ headers, body }) => ({
@@ -49,12 +43,11 @@ const seenBy = ({ requests }: Receiver, path: string): Seen[] =>
       delivery: word(headers['x-service-delivery']),
       body: body.toString(),
     }));
-
-const idsAt = (receiver: Receiver, path: string): Set<string> =>
-  new Set(seenBy(receiver, path).map(({ id }) => id));
-
-const repeatedIn = (seen: readonly Seen[]): string[] =>
-  seen.map(({ id }) => id).filter((id, at, ids) => ids.indexOf(id) < at);
+const idListAt = (receiver: Receiver, path: string): string[] =>
+  seenBy(receiver, path).map(({ id }) => id);
+const idsAt = (receiver: Receiver, path: string): Set<string> => new Set(idListAt(receiver, path));
+const repeatedAt = (receiver: Receiver, path: string): string[] =>
+  idListAt(receiver, path).filter((id, at, ids) => ids.indexOf(id) < at);
 
 let dataDir = '';
 let real: RealService;
@@ -79,7 +72,7 @@ afterAll(async () => {
 
 /** Ends the thread amid a batch. @returns milliseconds until something that it had in flight has come again */
 async function die(signal: NodeJS.Signals): Promise<number> {
-  const repeats = (): number => repeatedIn(seenBy(slow, '/deaths')).length;
+  const repeats = (): number => repeatedAt(slow, '/deaths').length;
   const before = idsAt(slow, '/deaths').size;
   // What it gets first is not answered: the thread dies with it.
   slow.behave({ kind: 'hang' });
@@ -134,7 +127,7 @@ it('stops in time, and repeats only what was in flight', async () => {
   expect(said).toContain('warn webhook attempts stopped, they are repeated');
   expect(said.filter((line) => line.startsWith('error'))).toEqual([]);
   await real.api.close();
-  const inFlight = seenBy(hanging, '/hook').map(({ id }) => id);
+  const inFlight = idListAt(hanging, '/hook');
   expect(new Set(inFlight).size).toBe(inFlightMax);
 
   hanging.behave(healthy);
@@ -144,7 +137,9 @@ it('stops in time, and repeats only what was in flight', async () => {
     await eventually(() => idsAt(receiver, '/hook').size === queued, 'all have come');
     const seen = seenBy(receiver, '/hook');
     expect([...idsAt(receiver, '/hook')].sort()).toEqual(committed.toSorted());
-    expect(repeatedIn(seen).sort()).toEqual(receiver === hanging ? inFlight.toSorted() : []);
+    expect(repeatedAt(receiver, '/hook').sort()).toEqual(
+      receiver === hanging ? inFlight.toSorted() : [],
+    );
     expect(new Set(seen.map(({ body }) => body)).size).toBe(queued);
     expect(new Set(seen.map(({ delivery }) => delivery)).size).toBe(queued);
   }
