@@ -25,6 +25,7 @@ import {
   shardBounds,
   threadCounts,
 } from '../../src/engine/machine/machine-plan.ts';
+import { fewThreads } from '../support/process.ts';
 
 const gibibyte = 2 ** 30;
 const ample: Limits = {
@@ -35,12 +36,7 @@ const ample: Limits = {
   memoryBytes: 4 * gibibyte,
   freeBytes: 100 * gibibyte,
 };
-const config = loadConfig(undefined, {
-  QZ_REDIRECT_THREADS: '1',
-  QZ_SCANS_SHARDS: '1',
-  QZ_IMAGES_THREADS: '1',
-  QZ_WEBHOOKS_THREADS: '1',
-});
+const config = loadConfig(undefined, fewThreads);
 const threads = { redirect: 1, shards: 1, pool: 1, webhooks: 1 };
 
 test('the table of /proc/self/limits is read by its names, with and without limits', () => {

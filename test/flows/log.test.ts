@@ -11,6 +11,7 @@ import { expectCleanLog } from '../support/log-hygiene.ts';
 import { openReader, openWriter, readAll } from '../support/named-pipe.ts';
 import {
   entriesOf,
+  fewThreads,
   freePorts,
   runCommand,
   ServiceProcess,
@@ -30,17 +31,12 @@ const forged = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ1c3JfMSJ9.c2lnbmF0dXJl';
 
 it('holds no secret and no address, whatever is sent', () =>
   withDataFolder(async (dataDir) => {
-    const environment = {
-      ...trustLoopback,
-      QZ_LOG_LEVEL: 'trace',
-      QZ_BOOTSTRAP_PASSWORD: password,
-      QZ_REDIRECT_THREADS: '1',
-    };
+    const settings = { QZ_LOG_LEVEL: 'trace', QZ_BOOTSTRAP_PASSWORD: password };
+    const environment = { ...trustLoopback, ...fewThreads, ...settings };
     const service = await TestService.start({ dataDir, environment });
     const { apiKey, ports, api } = service;
-    const made = await runCommand(['keys', 'create', '--name', 'a"b', '--json'], {
-      QZ_DATA_DIR: dataDir,
-    });
+    const command = ['keys', 'create', '--name', 'a"b', '--json'];
+    const made = await runCommand(command, { QZ_DATA_DIR: dataDir });
     const { key }: { key: string } = JSON.parse(made.stdout);
     const headers = { 'x-forwarded-for': `${visitor6}, ${visitor}`, 'user-agent': 'a"b\\c' };
     const codes = '/v1/qr-codes';

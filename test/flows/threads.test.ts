@@ -1,6 +1,7 @@
 /** Threads that die in the midst of their work are back at once, and every number stays exact. */
 import { expect, it } from 'vitest';
 import {
+  fewThreads,
   isWithin,
   pause,
   type ServiceProcess,
@@ -15,24 +16,16 @@ const backLimit: TimeLimit = { msMax: 1_000, loadings: 4 };
 /** It never comes back. */
 const backMsEver = 30_000;
 
-const threads = preload('end-threads');
-
 /** Each dies twice. */
-const deaths = [
-  ['redirect', 'SIGIO'],
-  ['shard', 'SIGWINCH'],
-  ['redirect', 'SIGIO'],
-  ['shard', 'SIGWINCH'],
-] as const;
+const kinds = [['redirect', 'SIGIO'] as const, ['shard', 'SIGWINCH'] as const];
+const deaths = [...kinds, ...kinds];
 const deathsEach = 2;
 
 it('redirect threads and shards that die are back within a second, totals exact', () =>
   withDataFolder(async (dataDir) => {
-    const service = await startProcess({
-      dataDir,
-      environment: { ...trustLoopback, QZ_REDIRECT_THREADS: '1', QZ_SCANS_SHARDS: '1' },
-      nodeOptions: [threads],
-    });
+    const environment = { ...trustLoopback, ...fewThreads };
+    const nodeOptions = [preload('end-threads')];
+    const service = await startProcess({ dataDir, environment, nodeOptions });
     const load = await Load.start(service, 3, 200);
     await load.isUnderWay();
     const backMs = { redirect: Infinity, shard: Infinity };

@@ -22,6 +22,7 @@ const fixture = (name: string): string =>
 /** Signed by itself, for localhost and 127.0.0.1. */
 const certFile = fixture('certificate.pem');
 const keyFile = fixture('key.pem');
+const ofApi = { QZ_API_TLS_CERT_FILE: certFile, QZ_API_TLS_KEY_FILE: keyFile };
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
 
 let folder = '';
@@ -37,8 +38,7 @@ beforeAll(async () => {
     ports,
     environment: {
       QZ_API_PUBLIC_URL: `https://127.0.0.1:${ports.api}`,
-      QZ_API_TLS_CERT_FILE: certFile,
-      QZ_API_TLS_KEY_FILE: keyFile,
+      ...ofApi,
       QZ_API_HTTP_PORT: String(plain.api),
       QZ_SHORT_URL_BASE: `https://127.0.0.1:${ports.redirect}`,
       QZ_REDIRECT_TLS_CERT_FILE: certFile,
@@ -74,10 +74,9 @@ describe('the API and the dashboard', () => {
   });
 
   it('tell browsers nothing that would shut short links of the same host without TLS', () => {
-    const api = { QZ_API_TLS_CERT_FILE: certFile, QZ_API_TLS_KEY_FILE: keyFile };
     const headerOf = (publicUrl: string, shortUrlBase: string) => {
       const addresses = { QZ_API_PUBLIC_URL: publicUrl, QZ_SHORT_URL_BASE: shortUrlBase };
-      return Object.keys(strictTransport(loadConfig(undefined, { ...api, ...addresses })));
+      return Object.keys(strictTransport(loadConfig(undefined, { ...ofApi, ...addresses })));
     };
     const strict = ['Strict-Transport-Security'];
     expect(headerOf('https://a.example:8080', 'http://a.example:8081')).toEqual([]);
@@ -156,11 +155,8 @@ it('files that are no pair are refused, and named; a start says so', async () =>
   ] as const) {
     expect(() => assertTlsFiles({ tlsCertFile, tlsKeyFile })).toThrow(new RegExp(words));
   }
-  const environment = {
-    QZ_API_PUBLIC_URL: 'https://127.0.0.1',
-    QZ_API_TLS_CERT_FILE: certFile,
-    QZ_API_TLS_KEY_FILE: otherKey,
-  };
+  const noPair = { ...ofApi, QZ_API_TLS_KEY_FILE: otherKey };
+  const environment = { QZ_API_PUBLIC_URL: 'https://127.0.0.1', ...noPair };
   const started = TestService.start({ dataDir: join(folder, 'refused'), environment });
   await expect(started).rejects.toThrow('expected a PEM private key');
 });
@@ -170,7 +166,7 @@ it.each([
   ['beyond loopback, without TLS or a proxy', {}, 1],
   ['with a trusted proxy', { QZ_TRUSTED_PROXIES: '10.0.0.1' }, 0],
   ['on loopback', { QZ_API_HOST: '127.0.0.1' }, 0],
-  ['with TLS', { QZ_API_TLS_CERT_FILE: certFile, QZ_API_TLS_KEY_FILE: keyFile }, 0],
+  ['with TLS', ofApi, 0],
 ])('passwords in clear text are warned of %s', (_, differing, warnings) => {
   const environment = { QZ_SHORT_URL_BASE: 'https://go.example.com', QZ_API_HOST: '0.0.0.0' };
   const config = loadConfig(undefined, { ...environment, ...differing });

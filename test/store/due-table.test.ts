@@ -56,20 +56,14 @@ test('a damaged row of a key leaves no second timer', async () => {
   environment.refresh();
   expect(table.at('a', 1)).toBe(5);
   await set('a', 1, 7);
-  expect(timersOf(table)).toEqual([
-    [6, 'b', 1],
-    [7, 'a', 1],
-  ]);
+  expect(timersOf(table).map(String)).toEqual(['6,b,1', '7,a,1']);
 });
 
 test('timers of a clock that ran ahead become due now', async () => {
   await set('a', 1, 5);
   await set('b', 1, 5_000);
   await table.pullIn(1_000, 10);
-  expect(timersOf(table)).toEqual([
-    [5, 'a', 1],
-    [10, 'b', 1],
-  ]);
+  expect(timersOf(table).map(String)).toEqual(['5,a,1', '10,b,1']);
 });
 
 test('a walk over the rows of keys with one part finds no damage', async () => {

@@ -30,7 +30,7 @@ export interface ProcessOptions {
   readonly dataDir: string;
   readonly ports: Ports;
   /** `QZ_…` variables. */
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
   /** Default: `serve`. */
   readonly command?: readonly string[];
   /** Such as `preload` of a module. */
@@ -163,14 +163,20 @@ export class ServiceProcess extends RunningService {
   }
 }
 
+/** One thread of each kind: for tests that count threads or descriptors, or need no more. */
+export const fewThreads = {
+  QZ_REDIRECT_THREADS: '1',
+  QZ_SCANS_SHARDS: '1',
+  QZ_IMAGES_THREADS: '1',
+  QZ_WEBHOOKS_THREADS: '1',
+};
+
 /** The settings of a service on a folder and ports of its own. */
 export function settingsOf({
   dataDir,
   ports: { api, redirect },
-  environment,
-}: Pick<ProcessOptions, 'dataDir' | 'ports'> & {
-  readonly environment?: Readonly<Record<string, string>> | undefined;
-}): Record<string, string> {
+  environment = {},
+}: Pick<ProcessOptions, 'dataDir' | 'ports' | 'environment'>): Record<string, string> {
   return {
     QZ_DATA_DIR: dataDir,
     QZ_API_HOST: '127.0.0.1',

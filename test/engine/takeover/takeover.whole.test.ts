@@ -155,14 +155,6 @@ test.each(['yielding', 'yielded'])(
   },
 );
 
-test('the lock of a dead successor is taken back', async () => {
-  await (await find()).yield();
-  const dead = await FolderLock.replace(folder);
-  await dead.unlock();
-  await lock.retake();
-  expect(await folderOwner(folder)).toBe('yielded');
-});
-
 /** A predecessor in a process of its own, up to a step, which it never answers. */
 async function otherService(
   step: 'takeover' | 'command' | 'ready' | 'listening',

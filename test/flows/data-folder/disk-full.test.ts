@@ -11,6 +11,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import {
+  fewThreads,
   isWithin,
   liftQuota,
   type ServiceProcess,
@@ -54,10 +55,7 @@ it('a full disk stops no redirect and loses nothing in silence', () =>
     const dataDir = join(parent, 'data');
     mkdirSync(dataDir);
     const isMounted = mountSmallDisk(dataDir);
-    const environment = {
-      QZ_SCANS_BACKLOG_BYTES_MAX: String(backlogBytes),
-      QZ_REDIRECT_THREADS: '1',
-    };
+    const environment = { ...fewThreads, QZ_SCANS_BACKLOG_BYTES_MAX: String(backlogBytes) };
     const service = await startProcess({ dataDir, environment });
     await liftQuota(dataDir);
     try {

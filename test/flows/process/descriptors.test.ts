@@ -6,19 +6,13 @@ import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { request } from 'undici';
 import { expect, it } from 'vitest';
-import { freePorts, ServiceProcess, withDataFolder } from '../../support/process.ts';
+import { fewThreads, freePorts, ServiceProcess, withDataFolder } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 
 const openFiles = 256;
 const crowd = 200;
 /** A connection that was closed comes back after so long. */
 const returnMs = 50;
-const oneOfEach = {
-  QZ_REDIRECT_THREADS: '1',
-  QZ_SCANS_SHARDS: '1',
-  QZ_IMAGES_THREADS: '1',
-  QZ_WEBHOOKS_THREADS: '1',
-};
 
 /** Connections that ask for nothing and come back when they are closed. @returns ends them */
 function startCrowd(port: number): () => void {
@@ -60,12 +54,12 @@ async function insist(
 it('a crowd of idle connections stops no redirect, no count and no change', () =>
   withDataFolder(async (dataDir) => {
     const ports = await freePorts();
-    const few = new ServiceProcess({ dataDir, ports, environment: oneOfEach, openFiles: 128 });
+    const few = new ServiceProcess({ dataDir, ports, environment: fewThreads, openFiles: 128 });
     expect(await few.exit).toEqual({ code: 1, signal: null });
     expect(few.stderr).toMatch(/^Cannot start: this process may open 128 files \(nofile\), .*\n$/);
 
     const ends = [startCrowd(ports.api), startCrowd(ports.redirect)];
-    const service = new ServiceProcess({ dataDir, ports, environment: oneOfEach, openFiles });
+    const service = new ServiceProcess({ dataDir, ports, environment: fewThreads, openFiles });
     try {
       await service.ready();
       const { apiUrl } = service;

@@ -7,30 +7,26 @@ import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openFilesIn } from '../../support/leaks.ts';
-import { type ServiceProcess, startProcess, withDataFolder } from '../../support/process.ts';
+import {
+  fewThreads,
+  type ServiceProcess,
+  startProcess,
+  withDataFolder,
+} from '../../support/process.ts';
 import { preload } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
 import { TestService } from '../../support/test-service.ts';
 import { Load, trustLoopback } from '../load.ts';
 
-const threads = preload('end-threads');
 /** Short segments: some must begin while the folder is away. */
-const environment = {
-  ...trustLoopback,
-  QZ_REDIRECT_THREADS: '1',
-  QZ_SCANS_SHARDS: '1',
-  QZ_SCANS_SEGMENT_MS_MAX: '500',
-};
+const environment = { ...trustLoopback, ...fewThreads, QZ_SCANS_SEGMENT_MS_MAX: '500' };
 
 it('a data folder that is not in place stops neither redirects nor changes, and is counted when it is back', () =>
   withDataFolder(async (parent) => {
     const dataDir = join(parent, 'data');
     const away = join(parent, 'away');
-    const service = await startProcess({
-      dataDir,
-      environment,
-      nodeOptions: [threads],
-    });
+    const nodeOptions = [preload('end-threads')];
+    const service = await startProcess({ dataDir, environment, nodeOptions });
     const reasons = async (): Promise<string> => {
       const { status, text } = await service.api.get('/health/ready', { key: undefined });
       return status === 200 ? '' : text;

@@ -1,6 +1,7 @@
 /** A real SMTP server on a free port that keeps what it gets. */
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
+import { eventually } from '../soon.ts';
 
 export interface ReceivedMail {
   readonly to: readonly string[];
@@ -18,7 +19,6 @@ export interface MailServer {
 
 export async function startMailServer(): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
-  const waiting: Array<(mail: ReceivedMail) => void> = [];
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     // Whose address the client's is, no name server of this machine needs to say before the greeting.
@@ -31,10 +31,7 @@ export async function startMailServer(): Promise<MailServer> {
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         const to = session.envelope.rcptTo.map(({ address }) => address);
-        const mail = { to, source: Buffer.concat(chunks).toString('utf8') };
-        const taker = waiting.shift();
-        if (taker === undefined) mails.push(mail);
-        else taker(mail);
+        mails.push({ to, source: Buffer.concat(chunks).toString('utf8') });
         done();
       });
     },
@@ -52,7 +49,10 @@ export async function startMailServer(): Promise<MailServer> {
       QZ_MAIL_PASSWORD: 'mail-password',
       QZ_MAIL_FROM: 'Quietzone <quietzone@example.com>',
     },
-    next: async () => mails.shift() ?? (await new Promise((resolve) => waiting.push(resolve))),
+    next: async () => {
+      await eventually(() => mails.length > 0, 'a mail');
+      return mails.shift()!;
+    },
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
 }
