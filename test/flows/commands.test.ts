@@ -4,9 +4,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ListenError } from '../../src/http/port.ts';
 import { writeMmdb } from '../scans/visitor/geo-data.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 import { word } from '../support/client.ts';
-import { type CommandResult, runCommand, spawnCommand } from '../support/process.ts';
+import {
+  type CommandResult,
+  freePorts,
+  runCommand,
+  settingsOf,
+  spawnCommand,
+} from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
 import { trustLoopback } from './load.ts';
@@ -88,6 +96,17 @@ test('while no phone can open the codes, the start says so once, and doctor warn
   const ofMachine = /the program's own files lie in|tcp_migrate_req|geo data of/;
   expect(warnings.filter((line) => !ofMachine.test(line))).toEqual([]);
   expect(doctor.code).toBe(open.code);
+});
+
+test('a second start on the folder or the port of a running service says why in one line', async () => {
+  const ports = { ...(await freePorts()), redirect: service.ports.redirect };
+  const { dataDir } = service;
+  const { code, stdout, stderr } = await spawnCommand(['serve'], settingsOf({ dataDir, ports }));
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^Cannot start: data folder .* is locked by a running service, .*\n$/);
+  const started = TestService.start({ dataDir: temporaryFolder(), ports });
+  await expect(started).rejects.toThrow(ListenError);
+  await expect(started).rejects.toThrow(`Cannot listen on 127.0.0.1:${ports.redirect}: `);
 });
 
 test('users, keys and plans changed on the command line hold from the next request', async () => {
