@@ -6,7 +6,6 @@ import {
   copyFileSync,
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -17,12 +16,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { sharedFolder } from './store/temporary-management.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const parent = mkdtempSync(join(tmpdir(), 'quietzone-program-'));
+const parent = sharedFolder();
 const copy = join(parent, 'checkout');
-afterAll(() => rmSync(parent, { recursive: true }));
 
 beforeAll(() => {
   for (const name of ['src', 'config', 'package.json', 'package-lock.json']) {

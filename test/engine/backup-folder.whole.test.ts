@@ -6,7 +6,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -18,7 +17,7 @@ import {
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { backup, type BackupOptions } from '../../src/engine/backup/backup.ts';
 import { copyEnvironment, copyFile } from '../../src/engine/backup/copy-files.ts';
 import { pinSnapshot } from '../../src/engine/backup/folder-access.ts';
@@ -33,22 +32,18 @@ import { readMeta } from '../../src/store/data-file/format.ts';
 import { walkDataFile, walkSnapshot } from '../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { asOfAnotherBoot } from '../store/data-file/other-boot.ts';
-import { temporaryFolder } from '../store/temporary-management.ts';
+import { sharedFolder, temporaryFolder } from '../store/temporary-management.ts';
 import type { Account, AccountsOrder } from './accounts.worker.ts';
 import { refusalsByCall, systemError, withFreeBytes } from './failing-disk.ts';
 import { memoryDisk } from './memory-disk.ts';
 import { contentsOf, makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
 
-let whole: string;
+const whole = sharedFolder(memoryDisk);
 let parent: string;
 let folder: DataFolder;
 let target: string;
 
-beforeAll(async () => {
-  whole = mkdtempSync(join(memoryDisk, 'quietzone-backup-'));
-  await makeWholeFolder(join(whole, 'data'));
-});
-afterAll(() => rmSync(whole, { recursive: true }));
+beforeAll(() => makeWholeFolder(join(whole, 'data')));
 beforeEach(() => {
   parent = temporaryFolder();
   cpSync(join(whole, 'data'), join(parent, 'data'), { recursive: true });

@@ -1,8 +1,8 @@
 /** A restore is whole or not at all, whatever ends it, and the same command again completes it. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { backup } from '../../src/engine/backup/backup.ts';
 import {
   type DataFolder,
@@ -13,23 +13,20 @@ import { messageOf } from '../../src/model/failure.ts';
 import { restore } from '../../src/engine/backup/restore.ts';
 import { FolderLock } from '../../src/engine/takeover/folder-lock.ts';
 import { lineOf } from '../../src/engine/takeover/messages.ts';
-import { temporaryFolder } from '../store/temporary-management.ts';
+import { sharedFolder, temporaryFolder } from '../store/temporary-management.ts';
 import { refusalsByCall, systemError, withFreeBytes } from './failing-disk.ts';
 import { makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
 import { memoryDisk } from './memory-disk.ts';
 
-let shared: string;
-let source: string;
+const shared = sharedFolder(memoryDisk);
+const source = join(shared, 'backup');
 let parent: string;
 let target: string;
 
 beforeAll(async () => {
-  shared = mkdtempSync(join(memoryDisk, 'quietzone-restore-'));
-  source = join(shared, 'backup');
   const folder = await makeWholeFolder(join(shared, 'data'));
   await backup(folder, source, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet });
 });
-afterAll(() => rmSync(shared, { recursive: true }));
 beforeEach(() => {
   parent = temporaryFolder();
   target = join(parent, 'data');

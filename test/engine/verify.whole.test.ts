@@ -1,8 +1,7 @@
 /** What `quietzone verify` finds: nothing in sound data, and each damage with its file and what helps. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DataFolder, openDataFolder } from '../../src/engine/data-folder.ts';
 import { type Verification, verifyFolder, verifyWhole } from '../../src/engine/verify/verify.ts';
 import {
@@ -15,6 +14,7 @@ import { resultFiles } from '../../src/store/delivery/result-journal.ts';
 import { linksIn, withLink } from '../../src/store/management/link-blocks.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
+import { sharedFolder } from '../store/temporary-management.ts';
 import { runCommand } from '../support/process.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { TestService } from '../support/test-service.ts';
@@ -23,11 +23,10 @@ const codes = 20;
 /** Has a program. */
 const ruled = 3;
 const scans = 3;
-let parent: string;
+const parent = sharedFolder();
 let folder: DataFolder;
 
 beforeAll(async () => {
-  parent = mkdtempSync(join(tmpdir(), 'quietzone-verify-'));
   const service = await TestService.start({ dataDir: join(parent, 'sound') });
   for (let at = 0; at < codes; at++) {
     const target = `https://example.com/target-${at}`;
@@ -36,7 +35,6 @@ beforeAll(async () => {
   await service.scan(`verified-${codes - 1}`, scans);
   await service.close();
 });
-afterAll(() => rmSync(parent, { recursive: true }));
 
 it('a folder that an import has made, and no service has opened, is sound', async () => {
   const dataDir = join(parent, 'imported');

@@ -1,12 +1,11 @@
 /** Commands that a running service carries out: a change holds from its next request; and its own geo files. */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ListenError } from '../../src/http/port.ts';
 import { writeMmdb } from '../scans/visitor/geo-data.ts';
-import { temporaryFolder } from '../store/temporary-management.ts';
+import { sharedFolder, temporaryFolder } from '../store/temporary-management.ts';
 import { word } from '../support/client.ts';
 import {
   type CommandResult,
@@ -20,7 +19,8 @@ import { TestService } from '../support/test-service.ts';
 import { trustLoopback } from './load.ts';
 
 let service: TestService;
-let environment: Record<string, string>;
+const dataDir = sharedFolder();
+const environment = { QZ_DATA_DIR: dataDir };
 /** What `doctor` says of the folder of the running service. */
 let doctor: CommandResult;
 
@@ -28,8 +28,6 @@ let doctor: CommandResult;
 let ownGeo: Record<string, string>;
 
 beforeAll(async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
-  environment = { QZ_DATA_DIR: dataDir };
   const countries = join(dataDir, 'countries.mmdb');
   await writeFile(countries, writeMmdb(4, [['8.0.0.0/8', { country_code: 'AT' }]]));
   ownGeo = { QZ_GEO_COUNTRY_FILE: countries, QZ_GEO_CITY_FILE_V4: '', QZ_GEO_CITY_FILE_V6: '' };
@@ -40,10 +38,7 @@ beforeAll(async () => {
   });
   doctor = await runCommand(['doctor'], environment);
 });
-afterAll(async () => {
-  await service.close();
-  await rm(service.dataDir, { recursive: true });
-});
+afterAll(() => service.close());
 
 const linesOf = (name: string, { stdout }: CommandResult): string[] =>
   stdout.split('\n').filter((line) => line.includes(name));
@@ -100,7 +95,6 @@ test('while no phone can open the codes, the start says so once, and doctor warn
 
 test('a second start on the folder or the port of a running service says why in one line', async () => {
   const ports = { ...(await freePorts()), redirect: service.ports.redirect };
-  const { dataDir } = service;
   const { code, stdout, stderr } = await spawnCommand(['serve'], settingsOf({ dataDir, ports }));
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^Cannot start: data folder .* is locked by a running service, .*\n$/);

@@ -3,13 +3,12 @@
  * doubled, nothing lost. What the command makes of a file is tested in test/cli/import.test.ts.
  */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openManagement } from '../../src/store/management/management.ts';
+import { sharedFolder } from '../store/temporary-management.ts';
 import { word } from '../support/client.ts';
 import { pause, runCommand, type ServiceProcess, startProcess } from '../support/process.ts';
 import { startProgram } from '../support/program.ts';
@@ -20,21 +19,17 @@ import { TestService } from '../support/test-service.ts';
 const fast = { QZ_SCANS_SHARDS: '1', QZ_REDIRECT_THREADS: '1' };
 /** Twelve transactions and more: some of them are left when the first one leads to the kill. */
 const manyRows = 1_200;
-let dataDir: string;
+const dataDir = sharedFolder();
 let service: RunningService;
 let first: ServiceProcess;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'quietzone-import-'));
   first = await startProcess({ dataDir, environment: fast });
   service = first;
   environment = { QZ_DATA_DIR: dataDir, QZ_SHORT_URL_BASE: first.redirectUrl };
 });
-afterAll(async () => {
-  await first.kill();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+afterAll(() => first.kill());
 
 async function redirectOf(slug: string, headers = {}): Promise<[number, string | undefined]> {
   const answer = await service.links.get(`/${slug}`, { headers });

@@ -2,8 +2,7 @@
  * The whole service with TLS from files on both ports, its plain ports beside them, through clients that trust its
  * certificate alone; and what is refused or warned of before.
  */
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
@@ -12,6 +11,7 @@ import { strictTransport } from '../../src/api/https.ts';
 import { loadConfig } from '../../src/config.ts';
 import { configWarnings } from '../../src/engine/start-checks.ts';
 import { assertTlsFiles } from '../../src/http/port.ts';
+import { sharedFolder } from '../store/temporary-management.ts';
 import { Client, word } from '../support/client.ts';
 import { freePorts, type Ports } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
@@ -25,12 +25,11 @@ const keyFile = fixture('key.pem');
 const ofApi = { QZ_API_TLS_CERT_FILE: certFile, QZ_API_TLS_KEY_FILE: keyFile };
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
 
-let folder = '';
+const folder = sharedFolder();
 let service: TestService;
 let plain: Ports;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'quietzone-tls-'));
   const ports = await freePorts();
   plain = await freePorts();
   service = await TestService.start({
@@ -49,10 +48,7 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(async () => {
-  await service.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => service.close());
 
 const pathOf = (url: unknown): string => word(url).replace(/^https:\/\/[^/]+/, '');
 

@@ -3,10 +3,8 @@
  * the queue is full: another thread is there at once, the service ends with 0 in time, nothing is lost, and only what
  * was in flight is sent again, with the same bytes under the same ids.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sharedFolder } from '../store/temporary-management.ts';
 import { word } from '../support/client.ts';
 import { isWithin, type TimeLimit } from '../support/process.ts';
 import { preload } from '../support/program.ts';
@@ -49,14 +47,13 @@ const idsAt = (receiver: Receiver, path: string): Set<string> => new Set(idListA
 const repeatedAt = (receiver: Receiver, path: string): string[] =>
   idListAt(receiver, path).filter((id, at, ids) => ids.indexOf(id) < at);
 
-let dataDir = '';
+const dataDir = sharedFolder();
 let real: RealService;
 let slow: Receiver;
 let quick: Receiver;
 let hanging: Receiver;
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
   slow = await openReceiver();
   quick = await openReceiver();
   hanging = await openReceiver({ kind: 'hang' });
@@ -67,7 +64,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await real.service.kill();
   for (const receiver of [slow, quick, hanging]) await receiver.close();
-  await rm(dataDir, { recursive: true });
 });
 
 /** Ends the thread amid a batch. @returns milliseconds until something that it had in flight has come again */

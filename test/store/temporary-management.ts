@@ -1,13 +1,21 @@
 /** A management environment in a temporary folder, removed after the test; reopened on demand. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
 import { memoryDisk } from '../engine/memory-disk.ts';
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(memoryDisk, 'quietzone-domain-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** For all tests of a file, on the disk that a user would have. */
+export function sharedFolder(disk = tmpdir()): string {
+  const folder = mkdtempSync(join(disk, 'quietzone-shared-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   return folder;
 }
 

@@ -1,6 +1,6 @@
 /** Data folders as first starts and later starts leave them, without a service. */
 import { randomFillSync } from 'node:crypto';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { faultText } from '../../../src/engine/installation/folder-faults.ts';
@@ -14,6 +14,7 @@ import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
+import { sharedFolder } from '../../store/temporary-management.ts';
 import { memoryDisk } from '../memory-disk.ts';
 
 export const randomBytes = (bytes: Uint8Array): Uint8Array => randomFillSync(bytes);
@@ -32,7 +33,7 @@ export const parts = [
  * one, and `data` for the test.
  */
 export async function makeFolders() {
-  const parent = mkdtempSync(join(memoryDisk, 'quietzone-installation-'));
+  const parent = sharedFolder(memoryDisk);
   const at = (name: string): string => join(parent, name);
   const [first, later, other] = [at('first'), at('later'), at('other')];
   await make(first);

@@ -15,7 +15,7 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it, test, vi } from 'vitest';
+import { beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { openDataFolder, openExistingDataFolder } from '../../../src/engine/data-folder.ts';
 import { writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
 import {
@@ -43,7 +43,6 @@ import {
 } from './folders.ts';
 
 const { parent, first, later, other, data } = await makeFolders();
-afterAll(() => rmSync(parent, { recursive: true, force: true }));
 const begin = (): void => {
   rmSync(data, { recursive: true, force: true });
   cpSync(later, data, { recursive: true });

@@ -4,11 +4,10 @@
  * part: test/store/data-file, test/engine/installation.
  */
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { contentsOf } from '../../engine/whole-folder.ts';
+import { sharedFolder } from '../../store/temporary-management.ts';
 import {
   type CommandResult,
   freePorts,
@@ -21,18 +20,16 @@ import { soon } from '../../support/soon.ts';
 import { TestService } from '../../support/test-service.ts';
 import { fillDisk, mountSmallDisk, unmount } from './small-disk.ts';
 
-let parent = '';
+const parent = sharedFolder();
 let ports: Ports;
 let one: TestService;
 let other: TestService;
 
 beforeAll(async () => {
-  parent = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
   ports = await freePorts();
   one = await makeInstallation('one', 1);
   other = await makeInstallation('other', 2);
 });
-afterAll(() => rm(parent, { recursive: true }));
 
 /** A service that has ended, with so many codes, of which each has been scanned three times. */
 async function makeInstallation(name: string, codes: number): Promise<TestService> {

@@ -3,30 +3,26 @@
  * record that was in it, and writes to it. LMDB runs in a process of its own, so that its death is a fault of the walk.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { walkDataFile } from '../../../src/store/data-file/walk.ts';
+import { sharedFolder } from '../temporary-management.ts';
 import { type Contents, createRandom, makeStore, type Random } from './store-file.ts';
 
 const pageBytes = 4_096;
 const seed = 12;
-let folder: string;
+const folder = sharedFolder();
 let sound: Buffer;
 let contents: Contents;
 let reader: ChildProcess | undefined;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quietzone-pages-'));
   const path = join(folder, 'sound.mdb');
   contents = await makeStore(path, seed);
   sound = readFileSync(path);
 });
-afterAll(() => {
-  reader?.kill();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => void reader?.kill());
 
 type Answer = Partial<Contents> & { readonly error?: string; readonly died?: string };
 
