@@ -17,7 +17,7 @@ import {
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { backup, type BackupOptions } from '../../src/engine/backup/backup.ts';
 import { copyEnvironment, copyFile } from '../../src/engine/backup/copy-files.ts';
 import { pinSnapshot } from '../../src/engine/backup/folder-access.ts';
@@ -181,56 +181,53 @@ test('a link to a file is copied as the file', async () => {
   expect((await restored()).files).toBe(manifestOf().files.length);
 });
 
-describe('the target', () => {
-  test('a full disk at any step is said in words, and leaves nothing that looks like a backup', async () => {
-    for await (const message of refusalsByCall(3, systemError('ENOSPC'), false, taken)) {
-      expect(message).toMatch(/Cannot back up to .*: no space is left there \(ENOSPC\)/);
-      expect(readdirSync(parent)).toEqual(['data']);
-    }
-    expect(existsSync(join(target, 'backup.json'))).toBe(true);
-  });
-
-  test('killed at any step it has no backup, or a whole one; the same command makes it', async () => {
-    for await (const _ of refusalsByCall(2, new Error('killed'), true, taken)) {
-      if (existsSync(target)) expect((await restored()).files).toBe(manifestOf().files.length);
-      for (const name of ['restored', 'backup']) {
-        rmSync(join(parent, name), { recursive: true, force: true });
-      }
-    }
-    expect(readdirSync(parent).toSorted()).toEqual(['backup', 'data']);
-  });
-
-  test('without enough space nothing is copied', async () => {
-    expect(await refusalOf(withFreeBytes(4_096, taken))).toMatch(
-      /Cannot back up to .*: 4\.1 kB are free there, expected 1\.\d MB; nothing was copied/,
-    );
+test('a full disk at any step is said in words, and leaves nothing that looks like a backup', async () => {
+  for await (const message of refusalsByCall(3, systemError('ENOSPC'), false, taken)) {
+    expect(message).toMatch(/Cannot back up to .*: no space is left there \(ENOSPC\)/);
     expect(readdirSync(parent)).toEqual(['data']);
-  });
-
-  test('what a killed backup has left is removed, what another one writes is not', async () => {
-    const [killed, other] = ['.backup.4194305.partial', `.backup.${process.ppid}.partial`];
-    const strange = '.backups.4194305.partial';
-    for (const name of [killed, other, strange]) mkdirSync(join(parent, name));
-    await taken();
-    expect(readdirSync(parent).toSorted()).toEqual([other, strange, 'backup', 'data'].toSorted());
-  });
-
-  test.each([
-    ['a folder where none can be created', '/proc/quietzone/backup', /ENOENT, expected a folder/],
-    ['a device', '/dev/null', /ENOTDIR, expected a folder that can be made and written/],
-    ['a file', 'file', /ENOTDIR, expected a folder that can be made and written/],
-    ['a folder below a file', 'file/backup', /ENOTDIR, expected a folder/],
-    ['the data folder', 'data', /is in the data folder, expected one outside/],
-    ['a folder in it', 'data/backup', /is in the data folder, expected one outside/],
-    ['a folder that is not empty', '.', /it has data, expected an empty folder/],
-  ])('%s is refused', async (_what, name, message) => {
-    writeFileSync(join(parent, 'file'), '');
-    target = resolve(parent, name);
-    expect(await refusalOf(taken())).toMatch(message);
-    expect(readdirSync(parent).toSorted()).toEqual(['data', 'file']);
-  });
+  }
+  expect(existsSync(join(target, 'backup.json'))).toBe(true);
 });
 
+test('killed at any step, the target has no backup, or a whole one; the same command makes it', async () => {
+  for await (const _ of refusalsByCall(2, new Error('killed'), true, taken)) {
+    if (existsSync(target)) expect((await restored()).files).toBe(manifestOf().files.length);
+    for (const name of ['restored', 'backup']) {
+      rmSync(join(parent, name), { recursive: true, force: true });
+    }
+  }
+  expect(readdirSync(parent).toSorted()).toEqual(['backup', 'data']);
+});
+
+test('without enough space nothing is copied', async () => {
+  expect(await refusalOf(withFreeBytes(4_096, taken))).toMatch(
+    /Cannot back up to .*: 4\.1 kB are free there, expected 1\.\d MB; nothing was copied/,
+  );
+  expect(readdirSync(parent)).toEqual(['data']);
+});
+
+test('what a killed backup has left is removed, what another one writes is not', async () => {
+  const [killed, other] = ['.backup.4194305.partial', `.backup.${process.ppid}.partial`];
+  const strange = '.backups.4194305.partial';
+  for (const name of [killed, other, strange]) mkdirSync(join(parent, name));
+  await taken();
+  expect(readdirSync(parent).toSorted()).toEqual([other, strange, 'backup', 'data'].toSorted());
+});
+
+test.each([
+  ['a folder where none can be created', '/proc/quietzone/backup', /ENOENT, expected a folder/],
+  ['a device', '/dev/null', /ENOTDIR, expected a folder that can be made and written/],
+  ['a file', 'file', /ENOTDIR, expected a folder that can be made and written/],
+  ['a folder below a file', 'file/backup', /ENOTDIR, expected a folder/],
+  ['the data folder', 'data', /is in the data folder, expected one outside/],
+  ['a folder in it', 'data/backup', /is in the data folder, expected one outside/],
+  ['a folder that is not empty', '.', /it has data, expected an empty folder/],
+])('%s as the target is refused', async (_what, name, message) => {
+  writeFileSync(join(parent, 'file'), '');
+  target = resolve(parent, name);
+  expect(await refusalOf(taken())).toMatch(message);
+  expect(readdirSync(parent).toSorted()).toEqual(['data', 'file']);
+});
 test('every file is in the manifest, and the sum of bytes is told on the way', async () => {
   const told = { begun: 0, bytes: 0, files: [] as string[] };
   const { bytes, files } = await taken({

@@ -6,7 +6,7 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { strictTransport } from '../../src/api/https.ts';
 import { loadConfig } from '../../src/config.ts';
 import { configWarnings } from '../../src/engine/start-checks.ts';
@@ -59,62 +59,59 @@ function plainClient(port: keyof Ports): Client {
   return client;
 }
 
-describe('the API and the dashboard', () => {
-  it('answer over TLS, and tell browsers to stay there', async () => {
-    for (const path of ['/', '/health/live', '/v1/qr-codes', '/docs']) {
-      const { headers } = await service.api.get(path, { key: undefined });
-      expect(headers['strict-transport-security']).toBe('max-age=15552000');
-    }
-    expect(service.apiUrl).toMatch(/^https:/);
-    await expect(fetch(`http://127.0.0.1:${service.ports.api}/health/live`)).rejects.toThrow();
-  });
-
-  it('tell browsers nothing that would shut short links of the same host without TLS', () => {
-    const headerOf = (publicUrl: string, shortUrlBase: string) => {
-      const addresses = { QZ_API_PUBLIC_URL: publicUrl, QZ_SHORT_URL_BASE: shortUrlBase };
-      return Object.keys(strictTransport(loadConfig(undefined, { ...ofApi, ...addresses })));
-    };
-    const strict = ['Strict-Transport-Security'];
-    expect(headerOf('https://a.example:8080', 'http://a.example:8081')).toEqual([]);
-    expect(headerOf('https://a.example:8080', 'https://a.example')).toEqual(strict);
-    expect(headerOf('https://a.example', 'http://b.example')).toEqual(strict);
-    expect(strictTransport(loadConfig(undefined, {}))).toEqual({});
-  });
-
-  it('keep a session in a cookie that never leaves TLS', async () => {
-    const key = undefined;
-    const signIn = await service.api.post('/v1/auth/sign-in', owner, { key });
-    const cookie = signIn.headers['set-cookie'] ?? '';
-    expect(cookie).toMatch(/^__Host-quietzone=[^;]+;.*; HttpOnly;.*; Secure$/);
-    const headers = { cookie: cookie.split(';')[0] ?? '' };
-    expect((await service.api.get('/v1/session', { key, headers })).status).toBe(200);
-  });
-
-  it('send images and the stream of events', async () => {
-    const { imageUrl, shortUrl, id } = await service.makeCode();
-    const image = await service.api.get(pathOf(imageUrl), { key: undefined });
-    expect([image.status, image.headers['content-type']]).toEqual([200, 'image/png']);
-    // The second comes from memory.
-    expect((await service.api.get(pathOf(imageUrl))).text).toBe(image.text);
-    const trusting = new Agent({ connect: { ca: await readFile(certFile) } });
-    const stream = await request(`${service.apiUrl}/v1/events/stream`, {
-      dispatcher: trusting,
-      headers: { authorization: `Bearer ${service.apiKey}` },
-    });
-    let received = '';
-    const reading = (async () => {
-      for await (const piece of stream.body) {
-        received += String(piece);
-        if (received.includes(`"qrId":"${word(id)}"`)) return;
-      }
-    })();
-    await expect.poll(() => received, soon).toContain('retry:');
-    await service.scan(pathOf(shortUrl).slice(1));
-    await reading;
-    await trusting.destroy();
-  });
+it('the API and the dashboard answer over TLS, and tell browsers to stay there', async () => {
+  for (const path of ['/', '/health/live', '/v1/qr-codes', '/docs']) {
+    const { headers } = await service.api.get(path, { key: undefined });
+    expect(headers['strict-transport-security']).toBe('max-age=15552000');
+  }
+  expect(service.apiUrl).toMatch(/^https:/);
+  await expect(fetch(`http://127.0.0.1:${service.ports.api}/health/live`)).rejects.toThrow();
 });
 
+it('the API and the dashboard tell browsers nothing that would shut short links without TLS', () => {
+  const headerOf = (publicUrl: string, shortUrlBase: string) => {
+    const addresses = { QZ_API_PUBLIC_URL: publicUrl, QZ_SHORT_URL_BASE: shortUrlBase };
+    return Object.keys(strictTransport(loadConfig(undefined, { ...ofApi, ...addresses })));
+  };
+  const strict = ['Strict-Transport-Security'];
+  expect(headerOf('https://a.example:8080', 'http://a.example:8081')).toEqual([]);
+  expect(headerOf('https://a.example:8080', 'https://a.example')).toEqual(strict);
+  expect(headerOf('https://a.example', 'http://b.example')).toEqual(strict);
+  expect(strictTransport(loadConfig(undefined, {}))).toEqual({});
+});
+
+it('the API and the dashboard keep a session in a cookie that never leaves TLS', async () => {
+  const key = undefined;
+  const signIn = await service.api.post('/v1/auth/sign-in', owner, { key });
+  const cookie = signIn.headers['set-cookie'] ?? '';
+  expect(cookie).toMatch(/^__Host-quietzone=[^;]+;.*; HttpOnly;.*; Secure$/);
+  const headers = { cookie: cookie.split(';')[0] ?? '' };
+  expect((await service.api.get('/v1/session', { key, headers })).status).toBe(200);
+});
+
+it('the API and the dashboard send images and the stream of events', async () => {
+  const { imageUrl, shortUrl, id } = await service.makeCode();
+  const image = await service.api.get(pathOf(imageUrl), { key: undefined });
+  expect([image.status, image.headers['content-type']]).toEqual([200, 'image/png']);
+  // The second comes from memory.
+  expect((await service.api.get(pathOf(imageUrl))).text).toBe(image.text);
+  const trusting = new Agent({ connect: { ca: await readFile(certFile) } });
+  const stream = await request(`${service.apiUrl}/v1/events/stream`, {
+    dispatcher: trusting,
+    headers: { authorization: `Bearer ${service.apiKey}` },
+  });
+  let received = '';
+  const reading = (async () => {
+    for await (const piece of stream.body) {
+      received += String(piece);
+      if (received.includes(`"qrId":"${word(id)}"`)) return;
+    }
+  })();
+  await expect.poll(() => received, soon).toContain('retry:');
+  await service.scan(pathOf(shortUrl).slice(1));
+  await reading;
+  await trusting.destroy();
+});
 it('the plain port of the API sends every request to TLS, with the numbers of its quota, and serves nothing', async () => {
   const client = plainClient('api');
   for (const path of ['/', '/codes?x=%20y', '/v1/qr-codes', '//evil.example/a', '/health/live']) {

@@ -99,43 +99,39 @@ test.each(['transaction', 'applyWrites'] as const)(
   },
 );
 
-describe('term keys', () => {
-  const text = fc.string({ unit: 'grapheme', maxLength: 20 });
-  const position = fc.record({
-    createdAtMs: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
-    no: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
-  });
-
-  test('carry their position and sort by it within a term', () => {
-    fc.assert(
-      fc.property(text, position, position, (tag, one, other) => {
-        const term = { kind: 'tag', text: tag } as const;
-        const [first, second] = [termKey(7, term, one), termKey(7, term, other)];
-        expect(positionOf(first)).toEqual(one);
-        const order = one.createdAtMs - other.createdAtMs || one.no - other.no;
-        expect(Math.sign(Buffer.compare(first, second))).toBe(Math.sign(order));
-        expect(Buffer.compare(termKey(7, term, before(one)), first)).toBe(-1);
-        expect(Buffer.compare(first, termKey(7, term, endOf(one.createdAtMs)))).toBeLessThan(1);
-      }),
-    );
-  });
-
-  test('of one term never stand between those of another', () => {
-    fc.assert(
-      fc.property(text, text, position, position, position, (tag, other, low, between, high) => {
-        fc.pre(tag !== other);
-        const key = (of: string, at: typeof low): Buffer =>
-          termKey(7, { kind: 'tag', text: of }, at);
-        const ends = [key(tag, low), key(tag, high)].sort((one, two) => Buffer.compare(one, two));
-        const stranger = key(other, between);
-        const inside =
-          Buffer.compare(ends[0]!, stranger) < 0 && Buffer.compare(stranger, ends[1]!) < 0;
-        expect(inside).toBe(false);
-      }),
-    );
-  });
+const text = fc.string({ unit: 'grapheme', maxLength: 20 });
+const position = fc.record({
+  createdAtMs: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+  no: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
 });
 
+test('term keys carry their position and sort by it within a term', () => {
+  fc.assert(
+    fc.property(text, position, position, (tag, one, other) => {
+      const term = { kind: 'tag', text: tag } as const;
+      const [first, second] = [termKey(7, term, one), termKey(7, term, other)];
+      expect(positionOf(first)).toEqual(one);
+      const order = one.createdAtMs - other.createdAtMs || one.no - other.no;
+      expect(Math.sign(Buffer.compare(first, second))).toBe(Math.sign(order));
+      expect(Buffer.compare(termKey(7, term, before(one)), first)).toBe(-1);
+      expect(Buffer.compare(first, termKey(7, term, endOf(one.createdAtMs)))).toBeLessThan(1);
+    }),
+  );
+});
+
+test('term keys of one term never stand between those of another', () => {
+  fc.assert(
+    fc.property(text, text, position, position, position, (tag, other, low, between, high) => {
+      fc.pre(tag !== other);
+      const key = (of: string, at: typeof low): Buffer => termKey(7, { kind: 'tag', text: of }, at);
+      const ends = [key(tag, low), key(tag, high)].sort((one, two) => Buffer.compare(one, two));
+      const stranger = key(other, between);
+      const inside =
+        Buffer.compare(ends[0]!, stranger) < 0 && Buffer.compare(stranger, ends[1]!) < 0;
+      expect(inside).toBe(false);
+    }),
+  );
+});
 test('a code survives packing', () => {
   const least: QrCodeRecord = {
     id: 'qr_0123456789abcdefghjk',
