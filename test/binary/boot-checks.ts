@@ -170,7 +170,7 @@ export const boot: ReadonlyArray<Check<BootPlace>> = [
       const killer =
         write === 'renamed'
           ? { NODE_OPTIONS: preload('kill-at'), KILL_AT: join(root, basename(folder)) }
-          : { NODE_OPTIONS: preload('kill-at-write'), KILL_AT_WRITE: String(write) };
+          : { NODE_OPTIONS: preload('kill-at'), KILL_AT_WRITE: String(write) };
       const killed = place.run({ QZ_RUNTIME_DIR: root, ...killer });
       assert.equal(killed.signal, 'SIGKILL', `write ${write}`);
       place.laidOut(root, { QZ_RUNTIME_DIR: root });

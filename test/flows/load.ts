@@ -1,8 +1,9 @@
 /** Scans and writes against one running service, with the ledger they are compared with afterwards. */
 import { expect } from 'vitest';
 import { Client } from '../support/client.ts';
-import { liftQuota, pause } from '../support/process.ts';
+import { liftQuota } from '../support/process.ts';
 import type { RunningService } from '../support/running-service.ts';
+import { eventually } from '../support/soon.ts';
 import { Random } from '../torture/random.ts';
 import { Clients, ofOneMachine } from '../torture/clients.ts';
 import { compare, type Comparison, today } from '../torture/comparison.ts';
@@ -14,7 +15,6 @@ import { View } from '../torture/view.ts';
 const finishMsMax = 20_000;
 /** There is a load: how many are answered in a second depends on the disk and on what else the machine does. */
 const answeredMin = 200;
-const underWayMsMax = 40_000;
 
 export const trustLoopback = { QZ_TRUSTED_PROXIES: '127.0.0.0/8' };
 
@@ -58,13 +58,7 @@ export class Load {
 
   /** Resolves once codes are made and scanned. @throws when they are not for long */
   async isUnderWay(): Promise<void> {
-    const deadlineMs = performance.now() + underWayMsMax;
-    while (this.ledger.answered < answeredMin) {
-      if (performance.now() > deadlineMs) {
-        throw new Error(`Cannot load: ${this.ledger.answered} scans in ${underWayMsMax} ms`);
-      }
-      await pause(20);
-    }
+    await eventually(() => this.ledger.answered >= answeredMin, 'codes are made and scanned');
   }
 
   /** Ends the writes; scanning goes on. */

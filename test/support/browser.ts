@@ -27,13 +27,8 @@ export class Browser extends Caller {
   }
 
   async signIn(email: string, password: string, from = '127.0.0.1'): Promise<Answer> {
-    const answer = await this.#client.post(
-      '/v1/auth/sign-in',
-      { email, password },
-      {
-        headers: { 'x-forwarded-for': from },
-      },
-    );
+    const headers = { 'x-forwarded-for': from };
+    const answer = await this.#client.post('/v1/auth/sign-in', { email, password }, { headers });
     if (answer.status === 200) {
       this.cookie = answer.headers['set-cookie']?.split(';')[0] ?? '';
       this.csrfToken = word(answer.json.csrfToken);

@@ -58,7 +58,7 @@ export function environmentWith(own: Readonly<Record<string, string>>): NodeJS.P
   return { ...Object.fromEntries(inherited), ...ownEnvironment, ...own };
 }
 
-type Preloaded = 'clock-by-file' | 'end-threads' | 'kill-at' | 'kill-at-write';
+type Preloaded = 'clock-by-file' | 'end-threads' | 'kill-at';
 
 /** The option that makes the program run a module of `preloaded/` first. */
 export function preload(name: Preloaded): string {

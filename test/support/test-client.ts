@@ -27,25 +27,20 @@ export async function useTestApi(options: TestAppOptions = {}): Promise<TestApi>
     await service.close();
   });
   if (options.plan === undefined) await liftLimits(service);
-  return { service, client, ...codesOf(service, client) };
+  const makeCode: TestApi['makeCode'] = async (fields) => {
+    const body = { target: 'https://example.com/menu', ...fields };
+    const { status, json, text } = await client.post('/v1/qr-codes', body);
+    if (status !== 201) throw new Error(`Cannot make a code: ${text}`);
+    return json;
+  };
+  const codeNo = (id: unknown): number => service.codes.findAnywhere(word(id))?.no ?? 0;
+  return { service, client, makeCode, codeNo };
 }
 
 /** The first workspace may ask as often as a test likes. */
 export async function liftLimits({ workspaces }: TestApp): Promise<void> {
   const limits = { perMinute: 1_000_000, perDay: undefined };
   await workspaces.workspaces.setPlan(1, 'enterprise', limits);
-}
-
-function codesOf(service: TestApp, client: Client): Pick<TestApi, 'makeCode' | 'codeNo'> {
-  return {
-    makeCode: async (fields) => {
-      const body = { target: 'https://example.com/menu', ...fields };
-      const { status, json, text } = await client.post('/v1/qr-codes', body);
-      if (status !== 201) throw new Error(`Cannot make a code: ${text}`);
-      return json;
-    },
-    codeNo: (id) => service.codes.findAnywhere(word(id))?.no ?? 0,
-  };
 }
 
 /** A key of another workspace, whose owner is nobody in the first. */

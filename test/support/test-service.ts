@@ -40,29 +40,25 @@ export class TestService extends RunningService {
   readonly #app: App;
   readonly #administration: OpenAdministration | undefined;
   readonly #logLines: string[];
-  readonly #schemes: Readonly<Record<keyof Ports, 'http' | 'https'>>;
+  readonly #certificates: Partial<Record<keyof Ports, string | undefined>>;
 
   private constructor(
     [app, administration]: readonly [App, OpenAdministration | undefined],
     ports: Ports,
-    options: TestServiceOptions,
+    { dataDir, apiKey, environment = {} }: TestServiceOptions,
     logLines: string[],
   ) {
     super();
     this.ports = ports;
-    this.dataDir = options.dataDir;
-    this.apiKey = options.apiKey ?? app.firstSecrets?.apiKey ?? '';
+    this.dataDir = dataDir;
+    this.apiKey = apiKey ?? app.firstSecrets?.apiKey ?? '';
     this.#app = app;
     this.#administration = administration;
     app.secretsShown();
     this.#logLines = logLines;
-    const certificates = {
-      api: options.environment?.['QZ_API_TLS_CERT_FILE'],
-      redirect: options.environment?.['QZ_REDIRECT_TLS_CERT_FILE'],
-    };
-    const schemeOf = (port: keyof Ports) => (certificates[port] ? 'https' : 'http');
-    this.#schemes = { api: schemeOf('api'), redirect: schemeOf('redirect') };
-    if (certificates.api !== undefined) this.ca = readFileSync(certificates.api, 'utf8');
+    const { QZ_API_TLS_CERT_FILE: api, QZ_REDIRECT_TLS_CERT_FILE: redirect } = environment;
+    this.#certificates = { api, redirect };
+    if (api !== undefined) this.ca = readFileSync(api, 'utf8');
   }
 
   static async start(options: TestServiceOptions): Promise<TestService> {
@@ -75,19 +71,24 @@ export class TestService extends RunningService {
     const app = await openApp(config, log, { machine, start: options.start ?? 'any' });
     // Before any write: lmdb-js blocks this thread while it opens tables, until other transactions of the file end, and one
     // of the service would wait for this thread.
-    const administration =
-      options.isAdministered === true
-        ? openAdministration(config, undefined, testMachine)
-        : undefined;
+    const isAdministered = options.isAdministered === true;
+    const administration = isAdministered
+      ? openAdministration(config, undefined, testMachine)
+      : undefined;
     return new TestService([app, administration], ports, options, logLines);
   }
 
+  #urlOf(port: keyof Ports): string {
+    const scheme = this.#certificates[port] === undefined ? 'http' : 'https';
+    return `${scheme}://127.0.0.1:${this.ports[port]}`;
+  }
+
   override get apiUrl(): string {
-    return `${this.#schemes.api}://127.0.0.1:${this.ports.api}`;
+    return this.#urlOf('api');
   }
 
   override get redirectUrl(): string {
-    return `${this.#schemes.redirect}://127.0.0.1:${this.ports.redirect}`;
+    return this.#urlOf('redirect');
   }
 
   get stderr(): string {
