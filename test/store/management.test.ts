@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { packCode, unpackCode } from '../../src/store/management/code-codec.ts';
 import { before, endOf, positionOf, termKey } from '../../src/store/management/code-keys.ts';
 import { managementVersion, openManagement } from '../../src/store/management/management.ts';
@@ -9,62 +9,59 @@ import type { QrCodeRecord } from '../../src/model/code.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import { temporaryFolder, temporaryManagement } from './temporary-management.ts';
 
-describe('openEnvironment', () => {
-  type Steps = EnvironmentVersion['migrations'];
-  const opened = (path: string, version: number, migrations: Steps = []) =>
-    openEnvironment(path, { version, migrations }, 'create').environment;
-  const started = async (): Promise<string> => {
-    const path = join(temporaryFolder(), 'management.mdb');
-    await opened(path, 1).close();
-    return path;
+type Steps = EnvironmentVersion['migrations'];
+const opened = (path: string, version: number, migrations: Steps = []) =>
+  openEnvironment(path, { version, migrations }, 'create').environment;
+const started = async (): Promise<string> => {
+  const path = join(temporaryFolder(), 'management.mdb');
+  await opened(path, 1).close();
+  return path;
+};
+
+test('openEnvironment migrates the data of the service step by step, once', async () => {
+  const path = join(temporaryFolder(), 'management.mdb');
+  const { version } = managementVersion;
+  const first = openManagement(path, 'create');
+  await first.environment.transaction(() => first.codeIds.put('qr_1', 7));
+  await first.close();
+  const raise: Steps[number] = (environment) => {
+    const ids = environment.table<string, number>('code_ids');
+    ids.put('qr_1', ids.get('qr_1')! * 10);
   };
-
-  test('migrates the data of the service step by step, once', async () => {
-    const path = join(temporaryFolder(), 'management.mdb');
-    const { version } = managementVersion;
-    const first = openManagement(path, 'create');
-    await first.environment.transaction(() => first.codeIds.put('qr_1', 7));
-    await first.close();
-    const raise: Steps[number] = (environment) => {
-      const ids = environment.table<string, number>('code_ids');
-      ids.put('qr_1', ids.get('qr_1')! * 10);
-    };
-    const later = {
-      version: version + 2,
-      migrations: [...managementVersion.migrations, raise, raise],
-    };
-    for (let opening = 0; opening < 2; opening++) {
-      const { environment, meta } = openEnvironment(path, later);
-      expect(meta.get('schema')).toBe(version + 2);
-      expect(environment.table('code_ids').get('qr_1')).toBe(700);
-      await environment.close();
-    }
-    expect(() => openManagement(path)).toThrow(
-      `has version ${version + 2}, expected ${version} or older`,
-    );
-  });
-
-  test('a migration that dies repeats only its own step', async () => {
-    const path = await started();
-    const taken: string[] = [];
-    const dies = (): void => {
-      throw new Error('killed');
-    };
-    const first = (): void => void taken.push('first');
-    expect(() => opened(path, 3, [first, dies])).toThrow('killed');
-    await opened(path, 3, [first, () => void taken.push('second')]).close();
-    expect(taken).toEqual(['first', 'second']);
-  });
-
-  test('refuses a version that is damaged in both copies, with the name of the file', async () => {
-    const path = await started();
-    const stored = new StoredBytes(path);
-    for (const name of ['meta', 'meta_copy']) stored.flip(name, stored.keys(name)[0]!, 9);
-    await stored.close();
-    expect(() => opened(path, 1)).toThrow(`Cannot open ${path}: meta_copy has a damaged record`);
-  });
+  const later = {
+    version: version + 2,
+    migrations: [...managementVersion.migrations, raise, raise],
+  };
+  for (let opening = 0; opening < 2; opening++) {
+    const { environment, meta } = openEnvironment(path, later);
+    expect(meta.get('schema')).toBe(version + 2);
+    expect(environment.table('code_ids').get('qr_1')).toBe(700);
+    await environment.close();
+  }
+  expect(() => openManagement(path)).toThrow(
+    `has version ${version + 2}, expected ${version} or older`,
+  );
 });
 
+test('a migration that dies repeats only its own step', async () => {
+  const path = await started();
+  const taken: string[] = [];
+  const dies = (): void => {
+    throw new Error('killed');
+  };
+  const first = (): void => void taken.push('first');
+  expect(() => opened(path, 3, [first, dies])).toThrow('killed');
+  await opened(path, 3, [first, () => void taken.push('second')]).close();
+  expect(taken).toEqual(['first', 'second']);
+});
+
+test('openEnvironment refuses a version that is damaged in both copies, with the name of the file', async () => {
+  const path = await started();
+  const stored = new StoredBytes(path);
+  for (const name of ['meta', 'meta_copy']) stored.flip(name, stored.keys(name)[0]!, 9);
+  await stored.close();
+  expect(() => opened(path, 1)).toThrow(`Cannot open ${path}: meta_copy has a damaged record`);
+});
 test('a transaction that throws is undone, and those of its batch are not', async () => {
   const { store } = temporaryManagement();
   const take = async (): Promise<number> =>

@@ -52,9 +52,7 @@ type AnyTable = Table<TableKey, unknown>;
 /** Tables of every encoding. */
 export class Store {
   readonly environment: StoreEnvironment;
-  readonly tables: Readonly<
-    Record<'any' | 'numbers' | 'bytes' | 'texts' | 'set' | 'meta', AnyTable>
-  >;
+  readonly tables: Record<'any' | 'numbers' | 'bytes' | 'texts' | 'set' | 'meta', AnyTable>;
   readonly #positions: Table<string, number>;
 
   constructor(path: string) {
@@ -93,11 +91,7 @@ async function recordsOf({ environment, tables }: Store): Promise<readonly strin
   return [...records, ...Array.from(tables.set.keys({}), nameOfKey)];
 }
 
-export function replicatedStore(): {
-  readonly store: Store;
-  readonly log: Log;
-  readonly replica: Store;
-} {
+export function replicatedStore() {
   const folder = temporaryFolder();
   const store = new Store(join(folder, 'a.mdb'));
   return { store, log: new Log(store), replica: new Store(join(folder, 'b.mdb')) };

@@ -15,7 +15,7 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, test, vi } from 'vitest';
+import { beforeEach, expect, it, test, vi } from 'vitest';
 import { openDataFolder, openExistingDataFolder } from '../../../src/engine/data-folder.ts';
 import { writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
 import {
@@ -180,103 +180,97 @@ test('a newer part, one of a copy that another service has used, and all faults 
   expect(contentsOf(data)).toEqual(before);
 });
 
-describe('a stop at each step', () => {
-  const stop = new Error('stopped');
+const stop = new Error('stopped');
 
-  /** Runs `work` until its n-th commit or renamed file. @returns whether it ended before that */
-  async function stopAt(step: number, work: () => Promise<unknown>): Promise<boolean> {
-    let steps = 0;
-    const count = (): void => {
-      if (++steps === step) throw stop;
-    };
-    const transaction = Reflect.get(StoreEnvironment.prototype, 'transaction');
-    vi.spyOn(StoreEnvironment.prototype, 'transaction').mockImplementation(async function (
-      this: StoreEnvironment,
-      change: () => unknown,
-    ) {
-      count();
-      return await Reflect.apply(transaction, this, [change]);
-    });
-    const rename = fs.renameSync;
-    const renameSync = (from: unknown, to: unknown): void => {
-      count();
-      rename(String(from), String(to));
-    };
-    try {
-      await withDisk({ sync: { renameSync } }, work);
-      return true;
-    } catch (error) {
-      if (error !== stop) throw error;
-      return false;
-    } finally {
-      vi.restoreAllMocks();
-    }
+/** Runs `work` until its n-th commit or renamed file. @returns whether it ended before that */
+async function stopAt(step: number, work: () => Promise<unknown>): Promise<boolean> {
+  let steps = 0;
+  const count = (): void => {
+    if (++steps === step) throw stop;
+  };
+  const transaction = Reflect.get(StoreEnvironment.prototype, 'transaction');
+  vi.spyOn(StoreEnvironment.prototype, 'transaction').mockImplementation(async function (
+    this: StoreEnvironment,
+    change: () => unknown,
+  ) {
+    count();
+    return await Reflect.apply(transaction, this, [change]);
+  });
+  const rename = fs.renameSync;
+  const renameSync = (from: unknown, to: unknown): void => {
+    count();
+    rename(String(from), String(to));
+  };
+  try {
+    await withDisk({ sync: { renameSync } }, work);
+    return true;
+  } catch (error) {
+    if (error !== stop) throw error;
+    return false;
+  } finally {
+    vi.restoreAllMocks();
   }
+}
 
-  it('of a first start: the next one continues', async () => {
-    for (let step = 1, isWhole = false; !isWhole; step++) {
-      rmSync(data, { recursive: true, force: true });
-      isWhole = await stopAt(step, () => make(data));
-      if (isWhole) expect(step).toBe(9);
-      const stopped = await inspectFolder(openDataFolder(data));
-      expect([stopped.faults, stopped.isUnfinished]).toEqual([[], !isWhole]);
-      await make(data);
-      await mark(data);
-      expect(readdirSync(data)).toEqual(expect.arrayContaining([...parts]));
-      expect(await faults()).toEqual([]);
-    }
-  });
-
-  it('of a later start: the next one continues, and older copies are refused', async () => {
-    for (let step = 1, isWhole = false; !isWhole; step++) {
-      begin();
-      isWhole = await stopAt(step, () => mark(data));
-      if (isWhole) expect(step).toBe(6);
-      expect(await faults()).toEqual([]);
-      await mark(data);
-      await mark(data);
-      expect(await faults()).toEqual([]);
-      put('scans.mdb', later);
-      expect(await faults()).toHaveLength(1);
-    }
-  });
+it('a first start that stops at any step is continued by the next', async () => {
+  for (let step = 1, isWhole = false; !isWhole; step++) {
+    rmSync(data, { recursive: true, force: true });
+    isWhole = await stopAt(step, () => make(data));
+    if (isWhole) expect(step).toBe(9);
+    const stopped = await inspectFolder(openDataFolder(data));
+    expect([stopped.faults, stopped.isUnfinished]).toEqual([[], !isWhole]);
+    await make(data);
+    await mark(data);
+    expect(readdirSync(data)).toEqual(expect.arrayContaining([...parts]));
+    expect(await faults()).toEqual([]);
+  }
 });
 
+it('a later start that stops at any step is continued by the next, and older copies are refused', async () => {
+  for (let step = 1, isWhole = false; !isWhole; step++) {
+    begin();
+    isWhole = await stopAt(step, () => mark(data));
+    if (isWhole) expect(step).toBe(6);
+    expect(await faults()).toEqual([]);
+    await mark(data);
+    await mark(data);
+    expect(await faults()).toEqual([]);
+    put('scans.mdb', later);
+    expect(await faults()).toHaveLength(1);
+  }
+});
 test('an empty management.mdb beside scans is no first start', async () => {
   rmSync(join(data, 'management.mdb'));
   await new StoreEnvironment(join(data, 'management.mdb'), 'create').close();
   expect(await faults()).toEqual(['management.mdb is empty']);
 });
 
-describe('signing keys', () => {
-  const file = (): string => join(data, 'signing-keys.json');
-  const keys = (): Array<{ kid: string; secret: string }> =>
-    JSON.parse(readFileSync(file(), 'utf8')).keys;
-  const write = (list: unknown): void => writeFileSync(file(), JSON.stringify({ keys: list }));
+const file = (): string => join(data, 'signing-keys.json');
+const keys = (): Array<{ kid: string; secret: string }> =>
+  JSON.parse(readFileSync(file(), 'utf8')).keys;
+const write = (list: unknown): void => writeFileSync(file(), JSON.stringify({ keys: list }));
 
-  it('a rotation that a crash cut off, and a secret that was taken out, are accepted', async () => {
-    rotateSigningKeys(data, randomBytes);
+it('a rotation of keys that a crash cut off, and a key that was taken out, are accepted', async () => {
+  rotateSigningKeys(data, randomBytes);
+  expect(await faults()).toEqual([]);
+  await mark(data);
+  const [newest, oldest] = keys();
+  for (const list of [[newest], [newest, oldest]]) {
+    write(list);
     expect(await faults()).toEqual([]);
     await mark(data);
-    const [newest, oldest] = keys();
-    for (const list of [[newest], [newest, oldest]]) {
-      write(list);
-      expect(await faults()).toEqual([]);
-      await mark(data);
-    }
-  });
-
-  it('another secret under a known kid is refused', async () => {
-    rotateSigningKeys(data, randomBytes);
-    await mark(data);
-    const [newest, oldest] = keys();
-    write([newest, { ...oldest, secret: newest?.secret }]);
-    expect(await faults()).toEqual([
-      `signing-keys.json has another secret for signing-keys.json/${oldest?.kid} than management.mdb knows`,
-    ]);
-  });
+  }
 });
 
+it('another secret under a known key id is refused', async () => {
+  rotateSigningKeys(data, randomBytes);
+  await mark(data);
+  const [newest, oldest] = keys();
+  write([newest, { ...oldest, secret: newest?.secret }]);
+  expect(await faults()).toEqual([
+    `signing-keys.json has another secret for signing-keys.json/${oldest?.kid} than management.mdb knows`,
+  ]);
+});
 /** As a backup marks its copies. */
 async function markAll(path: string): Promise<void> {
   const mark = backupMark(await inspectFolder(openDataFolder(path)));

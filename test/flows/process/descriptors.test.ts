@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { request } from 'undici';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { fewThreads, freePorts, ServiceProcess, withDataFolder } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 
@@ -59,37 +59,36 @@ it('a crowd of idle connections stops no redirect, no count and no change', () =
     expect(few.stderr).toMatch(/^Cannot start: this process may open 128 files \(nofile\), .*\n$/);
 
     const ends = [startCrowd(ports.api), startCrowd(ports.redirect)];
+    const end = (): void => ends.forEach((leave) => leave());
+    onTestFinished(end);
     const service = new ServiceProcess({ dataDir, ports, environment: fewThreads, openFiles });
-    try {
-      await service.ready();
-      const { apiUrl } = service;
-      const headers = {
-        authorization: `Bearer ${service.apiKey}`,
-        'content-type': 'application/json',
-        'idempotency-key': 'once',
-      };
-      const body = JSON.stringify({ target: 'https://example.com/', slug: 'crowded' });
-      const made = await insist(`${apiUrl}/v1/qr-codes`, { method: 'POST', headers, body });
-      expect([made.status, made.text]).toEqual([201, expect.stringContaining('crowded')]);
+    await service.ready();
+    const { apiUrl } = service;
+    const headers = {
+      authorization: `Bearer ${service.apiKey}`,
+      'content-type': 'application/json',
+      'idempotency-key': 'once',
+    };
+    const body = JSON.stringify({ target: 'https://example.com/', slug: 'crowded' });
+    const made = await insist(`${apiUrl}/v1/qr-codes`, { method: 'POST', headers, body });
+    expect([made.status, made.text]).toEqual([201, expect.stringContaining('crowded')]);
 
-      const scans = 20;
-      for (let at = 0; at < scans; at += 1) {
-        expect((await insist(`${service.redirectUrl}/crowded`)).status).toBe(302);
-      }
-      const { id }: { id: string } = JSON.parse(made.text);
-      const counted = async (): Promise<number> =>
-        JSON.parse((await insist(`${apiUrl}/v1/qr-codes/${id}`, { headers })).text).scans;
-      await expect.poll(counted, soon).toBeGreaterThanOrEqual(scans);
-      expect((await insist(`${apiUrl}/health/ready`)).status).toBe(200);
-      // The figures of redirect threads come when they have changed, once a second at most.
-      for (const listener of ['redirect', 'api']) {
-        const shed = new RegExp(`quietzone_connections_shed_total{listener="${listener}"} [1-9]`);
-        await expect.poll(() => service.metrics(), soon).toMatch(shed);
-      }
-      expect(readdirSync(`/proc/${service.pid}/fd`).length).toBeLessThan(openFiles);
-    } finally {
-      for (const end of ends) end();
+    const scans = 20;
+    for (let at = 0; at < scans; at += 1) {
+      expect((await insist(`${service.redirectUrl}/crowded`)).status).toBe(302);
     }
+    const { id }: { id: string } = JSON.parse(made.text);
+    const counted = async (): Promise<number> =>
+      JSON.parse((await insist(`${apiUrl}/v1/qr-codes/${id}`, { headers })).text).scans;
+    await expect.poll(counted, soon).toBeGreaterThanOrEqual(scans);
+    expect((await insist(`${apiUrl}/health/ready`)).status).toBe(200);
+    // The figures of redirect threads come when they have changed, once a second at most.
+    for (const listener of ['redirect', 'api']) {
+      const shed = new RegExp(`quietzone_connections_shed_total{listener="${listener}"} [1-9]`);
+      await expect.poll(() => service.metrics(), soon).toMatch(shed);
+    }
+    expect(readdirSync(`/proc/${service.pid}/fd`).length).toBeLessThan(openFiles);
+    end();
     expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
     const complaints = new Set(service.complaints.map(({ msg }) => msg));
     for (const msg of complaints) expect(msg).toMatch(/may open 256 files|^connections closed/);

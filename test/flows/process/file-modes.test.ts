@@ -1,7 +1,7 @@
 /** Who may read what the service writes: the owner alone, whatever umask it was started with. */
 import { chmodSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   freePorts,
   runCommand,
@@ -27,36 +27,33 @@ const logo = `data:image/svg+xml;base64,${Buffer.from(
 test('the data folder and its backups are for their owner alone', () =>
   withDataFolder(async (parent) => {
     const before = process.umask(0o022);
-    try {
-      const dataDir = join(parent, 'data');
-      const ports = await freePorts();
-      const first = new ServiceProcess({ dataDir, ports });
-      await first.ready();
-      await first.makeCode({ slug: 'modes', design: { logo } });
-      await first.scan('modes');
-      const backup = join(parent, 'backup');
-      const environment = { QZ_DATA_DIR: dataDir };
-      expect(await spawnCommand(['backup', backup], environment)).toMatchObject({ code: 0 });
-      expect(readdirSync(join(dataDir, 'journal', '0')).length).toBeGreaterThan(0);
-      expect([...openIn(dataDir), ...openIn(backup)]).toEqual([]);
-      expect(await first.terminate()).toMatchObject({ code: 0 });
+    onTestFinished(() => void process.umask(before));
+    const dataDir = join(parent, 'data');
+    const ports = await freePorts();
+    const first = new ServiceProcess({ dataDir, ports });
+    await first.ready();
+    await first.makeCode({ slug: 'modes', design: { logo } });
+    await first.scan('modes');
+    const backup = join(parent, 'backup');
+    const environment = { QZ_DATA_DIR: dataDir };
+    expect(await spawnCommand(['backup', backup], environment)).toMatchObject({ code: 0 });
+    expect(readdirSync(join(dataDir, 'journal', '0')).length).toBeGreaterThan(0);
+    expect([...openIn(dataDir), ...openIn(backup)]).toEqual([]);
+    expect(await first.terminate()).toMatchObject({ code: 0 });
 
-      chmodSync(dataDir, 0o755);
-      // The folder may be reached by a link.
-      const link = join(parent, 'link');
-      symlinkSync(dataDir, link);
-      const doctor = await runCommand(['doctor'], { QZ_DATA_DIR: link });
-      expect(doctor.code).toBe(1);
-      expect(doctor.stdout).toMatch(/^BAD {2}data folder is open to other users \(755\), exp/m);
-      // As `quietzone serve` sets it.
-      process.umask(0o077);
-      const again = await TestService.start({ dataDir: link, ports });
-      expect(openIn(dataDir)).toEqual([]);
-      expect((await runCommand(['doctor'], environment)).stdout).toContain(
-        'ok   data folder is closed to other users',
-      );
-      await again.close();
-    } finally {
-      process.umask(before);
-    }
+    chmodSync(dataDir, 0o755);
+    // The folder may be reached by a link.
+    const link = join(parent, 'link');
+    symlinkSync(dataDir, link);
+    const doctor = await runCommand(['doctor'], { QZ_DATA_DIR: link });
+    expect(doctor.code).toBe(1);
+    expect(doctor.stdout).toMatch(/^BAD {2}data folder is open to other users \(755\), exp/m);
+    // As `quietzone serve` sets it.
+    process.umask(0o077);
+    const again = await TestService.start({ dataDir: link, ports });
+    expect(openIn(dataDir)).toEqual([]);
+    expect((await runCommand(['doctor'], environment)).stdout).toContain(
+      'ok   data folder is closed to other users',
+    );
+    await again.close();
   }));

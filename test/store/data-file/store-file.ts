@@ -1,7 +1,7 @@
 /** A small store with everything that a data file may have: branch, leaf and overflow pages, free pages, odd keys. */
 import { crc32 } from 'node:zlib';
 import { createRandom as createNumbers } from '../../../bench/random.ts';
-import { StoreEnvironment, type Table } from '../../../src/store/environment.ts';
+import { StoreEnvironment } from '../../../src/store/environment.ts';
 
 /** Numbers from 0 up to below the argument. */
 export type Random = (below: number) => number;
@@ -11,18 +11,11 @@ export function createRandom(seed: number): Random {
   return (below) => next() % below;
 }
 
-function openTables(environment: StoreEnvironment) {
-  const binary = { key: 'binary', value: 'binary' } as const;
-  const numbers: Table<number, Uint8Array> = environment.table('numbers', {
-    key: 'uint32',
-    value: 'binary',
-  });
-  const pairs: Table<[number, string], Uint8Array> = environment.table('pairs', {
-    value: 'binary',
-  });
-  const bytes: Table<Uint8Array, Uint8Array> = environment.table('bytes', binary);
-  return { numbers, pairs, bytes };
-}
+const openTables = (environment: StoreEnvironment) => ({
+  numbers: environment.table<number, Uint8Array>('numbers', { key: 'uint32', value: 'binary' }),
+  pairs: environment.table<[number, string], Uint8Array>('pairs', { value: 'binary' }),
+  bytes: environment.table<Uint8Array, Uint8Array>('bytes', { key: 'binary', value: 'binary' }),
+});
 
 const keysMax = 700;
 const valueBytes = [4, 40, 40, 300, 2_000, 9_000] as const;
@@ -63,10 +56,9 @@ export function readAll(environment: StoreEnvironment): Contents {
   // Its checksum is wrong; LMDB reads it.
   const damaged = (): void => void entries++;
   const { numbers, pairs, bytes } = openTables(environment);
-  for (const { key, value } of numbers.range({}, damaged)) add(key, value);
-  for (const { key, value } of pairs.range({}, damaged)) add(key, value);
-  for (const { key, value } of bytes.range({}, damaged))
-    add(Buffer.from(key).toString('hex'), value);
+  for (const table of [numbers, pairs, bytes]) {
+    for (const { key, value } of table.range({}, damaged)) add(key, value);
+  }
   return { entries, checksum };
 }
 
