@@ -110,11 +110,8 @@ it('passes arguments and the folder on, and the exit code back', () => {
   const args = [command, 'keys', 'create', '--name', 'a b'];
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: tmpdir(), encoding: 'utf8' });
   expect(status).toBe(5);
-  expect(JSON.parse(stdout)).toEqual({
-    order: 'keys',
-    rest: ['create', '--name', 'a b'],
-    folder: tmpdir(),
-  });
+  const rest = ['create', '--name', 'a b'];
+  expect(JSON.parse(stdout)).toEqual({ order: 'keys', rest, folder: tmpdir() });
 });
 
 it('names what an older Node lacks', () => {

@@ -149,12 +149,8 @@ test('what a shard has not told of is not counted by all', async () => {
   void threads.shards.boot();
   await threads.startCounting();
   const { shards } = threads;
-  const consumed = [
-    { 1: 100, 2: 300 },
-    { 2: 200, 3: 50 },
-  ];
-  for (const [at, state] of shards.states.entries()) {
-    state.consumed = new Map(Object.entries(consumed[at]!).map(([no, end]) => [Number(no), end]));
-  }
+  const [one, other] = shards.states;
+  one!.consumed = new Map([1, 2].map((journal) => [journal, journal * 150]));
+  other!.consumed = new Map([2, 3].map((journal) => [journal, 200]));
   expect(shards.counted()).toEqual(new Map([[2, 200]]));
 });

@@ -64,7 +64,7 @@ it('counts every sound frame, reports the damaged ones, and guesses nothing', ()
       { level: 'error', msg: 'a stored record is damaged', table: 'codes', record: '2' },
       { level: 'warn', msg: 'cut a torn tail off a journal' },
     ]);
-    expectCleanLog(second, dataDir, [apiKey, '198.51.100.']);
+    expectCleanLog(second, [apiKey, '198.51.100.']);
   }));
 
 /** Frames as a redirect thread leaves them in its newest segment, with a bit flipped in three of them. */

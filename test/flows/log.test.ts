@@ -58,7 +58,7 @@ it('holds no secret and no address, whatever is sent', () =>
       await sendRaw(port, [`POST /x HTTP/1.1\r\n${proxied}Content-Length: 1e9\r\n\r\n`], 50);
     }
     await service.close();
-    expectCleanLog(service, dataDir, [apiKey, key, forged, password, visitor, visitor6]);
+    expectCleanLog(service, [apiKey, key, forged, password, visitor, visitor6]);
   }));
 
 /** Whatever the picture libraries have to complain about, every line of the log is JSON. */

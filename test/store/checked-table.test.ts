@@ -111,10 +111,8 @@ test('walks on past damage when asked to, and notes each record once until it is
   for (let round = 0; round < 2; round++) {
     const skipped: number[] = [];
     const found = [...tables.codes.range({}, (no) => void skipped.push(no))];
-    expect([found.map(({ key }) => key), skipped]).toEqual([
-      [1, 3],
-      [2, 4],
-    ]);
+    expect(found.map(({ key }) => key)).toEqual([1, 3]);
+    expect(skipped).toEqual([2, 4]);
   }
   expect(tables.codes.get(2, (no) => `instead of ${no}`)).toBe('instead of 2');
   expect(() => [...tables.codes.range({})]).toThrow(damaged);

@@ -327,11 +327,7 @@ test('a lease that is over refuses what waits at once, and what stands at the lo
   await running;
   log.isActive = true;
   await environment.transaction(() => tables.any.put('third', 3));
-  expect(['running', 'queued', 'third'].map((key) => tables.any.has(key))).toEqual([
-    true,
-    false,
-    true,
-  ]);
+  expect([...tables.any.keys({})]).toEqual(['running', 'third']);
 });
 
 test('a batch that was run before a lapse is refused, though the lease is held again', async () => {

@@ -2,20 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { ServiceProcess } from './process.ts';
+import type { RunningService } from './running-service.ts';
 
-/**
- * @param dataDir the secrets in it are looked for too
- * @param secrets whatever else this test knows: keys, passwords, addresses
- */
-export function expectCleanLog(
-  service: Pick<ServiceProcess, 'logEntries' | 'stderr'>,
-  dataDir: string,
-  secrets: readonly string[],
-): void {
+/** @param secrets what this test knows beside those of the data folder: keys, passwords, addresses */
+export function expectCleanLog(service: RunningService, secrets: readonly string[]): void {
   expect(service.logEntries.length).toBeGreaterThan(0);
-  const key = readFileSync(join(dataDir, 'visitor.key'));
-  const signing = readFileSync(join(dataDir, 'signing-keys.json'), 'utf8');
+  const key = readFileSync(join(service.dataDir, 'visitor.key'));
+  const signing = readFileSync(join(service.dataDir, 'signing-keys.json'), 'utf8');
   const forbidden = [
     ...secrets,
     ...secrets.filter((secret) => secret.startsWith('ey')).map((jwt) => jwt.split('.')[2] ?? jwt),

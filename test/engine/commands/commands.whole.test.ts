@@ -103,9 +103,8 @@ test('a failure arrives with its code, text and faults; a defect is logged', asy
 
 test('an input of more than a megabyte is refused', async () => {
   serve({ endless });
-  await expect(askService(folder, 'endless', 'x'.repeat(1_048_576))).rejects.toMatchObject({
-    code: 'body_too_large',
-  });
+  const asked = askService(folder, 'endless', 'x'.repeat(1_048_576));
+  await expect(asked).rejects.toMatchObject({ code: 'body_too_large' });
   expect(calls).toEqual([]);
 });
 
@@ -189,14 +188,8 @@ describe('of a whole folder', () => {
     serve(folderCommands(folder));
   });
 
-  const accessOf = async () => {
-    const access = await serviceAccess(folder);
-    if (access === undefined) throw new Error('no service answers');
-    return access;
-  };
-
   test('a pinned snapshot keeps its pages until it is released', async () => {
-    const access = await accessOf();
+    const access = (await serviceAccess(folder))!;
     const environment = new StoreEnvironment(folder.deliveryFile);
     const table = environment.table<string, string>('texts');
     /** Bytes by which the file grows when one large value is replaced many times. */
@@ -218,12 +211,12 @@ describe('of a whole folder', () => {
   });
 
   test('only data files of the folder can be pinned', async () => {
-    const access = await accessOf();
+    const access = (await serviceAccess(folder))!;
     await expect(access.pin('../other.mdb')).rejects.toThrow('There is no data file');
   });
 
   test('a service that stops during a backup fails it, and leaves no copy', async () => {
-    const access = await accessOf();
+    const access = (await serviceAccess(folder))!;
     const target = join(temporaryFolder(), 'backup');
     const pin = async (name: string) => {
       const release = await access.pin(name);
@@ -237,10 +230,8 @@ describe('of a whole folder', () => {
 
   test('the service verifies its folder and reports progress', async () => {
     let [size, read] = [0, 0];
-    const progress = {
-      begin: (bytes: number) => void (size = bytes),
-      add: (bytes: number) => void (read += bytes),
-    };
+    const begin = (bytes: number): void => void (size = bytes);
+    const progress = { begin, add: (bytes: number): void => void (read += bytes) };
     expect(await verifyByService(folder, progress)).toMatchObject({ findings: [] });
     expect([read > 0, read <= size]).toEqual([true, true]);
     rmSync(join(folder.path, 'visitor.key'));

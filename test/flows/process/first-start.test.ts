@@ -6,7 +6,6 @@ import { openAdministration } from '../../../src/administration/administration.t
 import { loadConfig } from '../../../src/config.ts';
 import {
   freePorts,
-  type Ports,
   runCommand,
   ServiceProcess,
   startProcess,
@@ -21,18 +20,6 @@ const fileOf = (dataDir: string): string => join(dataDir, 'first-start.json');
 /** What a start has shown. */
 const shownBy = ({ stdout }: ServiceProcess): Array<string | undefined> =>
   ['Sign in', 'Password', 'API key'].map((name) => RegExp(`${name} +(\\S+)`).exec(stdout)?.[1]);
-
-/** Starts on the folder, which shows what works, and keeps it no longer. */
-async function expectShown(dataDir: string, ports: Ports): Promise<void> {
-  const service = await startProcess({ dataDir, ports });
-  const [email, password, key] = shownBy(service);
-  const signIn = await service.api.post('/v1/auth/sign-in', { email, password });
-  const { items } = await service.api.get('/v1/api-keys', { key });
-  // The key that was shown is the only one: none was made that nobody has.
-  expect([signIn.status, items.length]).toEqual([200, 1]);
-  await service.terminate();
-  expect(existsSync(fileOf(dataDir))).toBe(false);
-}
 
 /** Whether the next start would show a sign-in and a key, which works. */
 async function isKept(dataDir: string): Promise<boolean> {
@@ -49,27 +36,33 @@ async function isKept(dataDir: string): Promise<boolean> {
   }
 }
 
-/** A first start that is killed as soon as it has made its owner, which comes before the first journal. */
-async function killFirst(dataDir: string): Promise<void> {
-  const path = join(dataDir, 'journal', '0');
-  const environment = { NODE_OPTIONS: preload('kill-at'), KILL_AT: path };
-  const service = new ServiceProcess({ dataDir, ports: await freePorts(), environment });
-  expect(await service.exit).toMatchObject({ signal: 'SIGKILL' });
-  expect(shownBy(service)).toEqual([undefined, undefined, undefined]);
-}
-
 it('when it is killed with its secrets kept, and in a backup of then', () =>
   withDataFolder(async (parent) => {
     const ports = await freePorts();
     const dataDir = join(parent, 'data');
     const backup = join(parent, 'backup');
     const other = join(parent, 'other');
-    await killFirst(dataDir);
+    // As soon as it has made its owner, which comes before the first journal.
+    const environment = {
+      NODE_OPTIONS: preload('kill-at'),
+      KILL_AT: join(dataDir, 'journal', '0'),
+    };
+    const killed = new ServiceProcess({ dataDir, ports, environment });
+    expect(await killed.exit).toMatchObject({ signal: 'SIGKILL' });
+    expect(shownBy(killed)).toEqual([undefined, undefined, undefined]);
     expect(existsSync(fileOf(dataDir))).toBe(true);
     expect((await runCommand(['backup', backup], { QZ_DATA_DIR: dataDir })).code).toBe(0);
     expect((await runCommand(['restore', backup], { QZ_DATA_DIR: other })).code).toBe(0);
     expect(await isKept(other)).toBe(true);
-    await expectShown(dataDir, ports);
+
+    const service = await startProcess({ dataDir, ports });
+    const [email, password, key] = shownBy(service);
+    const signIn = await service.api.post('/v1/auth/sign-in', { email, password });
+    const { items } = await service.api.get('/v1/api-keys', { key });
+    // The key that was shown is the only one: none was made that nobody has.
+    expect([signIn.status, items.length]).toEqual([200, 1]);
+    await service.terminate();
+    expect(existsSync(fileOf(dataDir))).toBe(false);
     // Of another installation.
     writeFileSync(fileOf(dataDir), JSON.stringify(strange));
     expect(await isKept(dataDir)).toBe(false);

@@ -7,9 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
-import { deliveryVersion } from '../../../src/store/delivery/delivery.ts';
-import { managementVersion } from '../../../src/store/management/management.ts';
-import { scansVersion } from '../../../src/store/scans/scans.ts';
+import { dataVersions } from '../../../src/modules.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import {
   endOf,
@@ -138,11 +136,6 @@ test('on a full disk nothing takes over, and the service continues', () =>
 
 /** What a successor has that says what it should, and never serves. */
 async function findPredecessor(dataDir: string): Promise<PredecessorConnection> {
-  const dataVersions = {
-    management: managementVersion.version,
-    scans: scansVersion.version,
-    delivery: deliveryVersion.version,
-  };
   const hello = { release: '1.0.0', dataVersions };
   const log = createLog('fatal', process.stderr);
   const predecessor = await PredecessorConnection.find(openDataFolder(dataDir), hello, log);
