@@ -46,20 +46,15 @@ Max processes             96365                96365                processes
 Max open files            1024                 524288               files
 Max address space         unlimited            unlimited            bytes
 `;
-  expect(parseLimits(text)).toEqual({
-    openFiles: 1_024,
-    userThreads: 96_365,
-    addressSpaceBytes: Infinity,
-  });
-  const unknown = { openFiles: Infinity, userThreads: Infinity, addressSpaceBytes: Infinity };
-  expect(parseLimits('')).toEqual(unknown);
+  const unlimited = { openFiles: Infinity, userThreads: Infinity, addressSpaceBytes: Infinity };
+  expect(parseLimits('')).toEqual(unlimited);
+  expect(parseLimits(text)).toEqual({ ...unlimited, openFiles: 1_024, userThreads: 96_365 });
 });
 
 test('the control group that counts threads is found, and what it leaves', () => {
-  expect(pidsFolders('1:name=systemd:/\n0::/system.slice/a:b\n')).toEqual([
-    '/sys/fs/cgroup/system.slice/a:b',
-    '/sys/fs/cgroup',
-  ]);
+  const groups = '1:name=systemd:/\n0::/system.slice/a:b\n';
+  const folders = ['/sys/fs/cgroup/system.slice/a:b', '/sys/fs/cgroup'];
+  expect(pidsFolders(groups)).toEqual(folders);
   expect(pidsFolders('')).toEqual([]);
   expect([threadsLeft('100\n', '40\n'), threadsLeft('10', '40'), threadsLeft('100', '')]).toEqual([
     60, 0, 100,

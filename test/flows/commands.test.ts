@@ -32,10 +32,8 @@ beforeAll(async () => {
   await writeFile(countries, writeMmdb(4, [['8.0.0.0/8', { country_code: 'AT' }]]));
   ownGeo = { QZ_GEO_COUNTRY_FILE: countries, QZ_GEO_CITY_FILE_V4: '', QZ_GEO_CITY_FILE_V6: '' };
   const noCities = { QZ_GEO_CITY_FILE_V4: join(dataDir, 'cities.mmdb') };
-  service = await TestService.start({
-    dataDir,
-    environment: { ...trustLoopback, ...ownGeo, ...noCities },
-  });
+  const settings = { ...trustLoopback, ...ownGeo, ...noCities };
+  service = await TestService.start({ dataDir, environment: settings });
   doctor = await runCommand(['doctor'], environment);
 });
 afterAll(() => service.close());

@@ -96,10 +96,8 @@ it('holds without fonts that can be cached, and with threads that libvips refuse
       '<?xml version="1.0"?><fontconfig><dir>/usr/share/fonts</dir><cachedir>/proc/none</cachedir></fontconfig>',
     );
     const dataDir = join(parent, 'data');
-    const service = await startProcess({
-      dataDir,
-      environment: { FONTCONFIG_FILE: fonts, VIPS_CONCURRENCY: '99999', QZ_IMAGES_THREADS: '1' },
-    });
+    const odd = { FONTCONFIG_FILE: fonts, VIPS_CONCURRENCY: '99999' };
+    const service = await startProcess({ dataDir, environment: { ...fewThreads, ...odd } });
     for (const [logo, status] of await oddLogos()) {
       const body = { target: 'https://example.com/', design: { logo, errorCorrection: 'H' } };
       const answer = await service.api.post('/v1/qr-codes', body);
@@ -113,7 +111,6 @@ it('holds without fonts that can be cached, and with threads that libvips refuse
 
 /** The reader of the log stalls, goes away and comes back: the service goes on, and says what nobody could read. */
 
-const threads = preload('end-threads');
 const filling = Buffer.from(`${'#'.repeat(1_023)}\n`);
 
 function fill(writer: number): void {
@@ -134,7 +131,7 @@ it('redirects, changes and the stop need no reader', () =>
     const service = new ServiceProcess({
       dataDir: join(parent, 'data'),
       ports: await freePorts(),
-      nodeOptions: [threads],
+      nodeOptions: [preload('end-threads')],
       environment: { QZ_SCANS_SHARDS: '1', QZ_LOG_LEVEL: 'debug' },
       stderr: writer,
     });

@@ -25,26 +25,21 @@ it.each([...(process.getuid?.() === 0 ? few : []), ['as=8589934592', little] as 
 );
 
 it('a bad configuration exits with 2 and names every fault, with its file or variable', async () => {
-  expect(await spawnCommand(['serve'], { QZ_API_PROT: '1' })).toMatchObject({
-    code: 2,
-    stdout: '',
-    stderr: 'Unknown environment variable QZ_API_PROT\n',
-  });
+  const unknown = 'Unknown environment variable QZ_API_PROT\n';
+  const refused = { code: 2, stdout: '' };
+  const start = await spawnCommand(['serve'], { QZ_API_PROT: '1' });
+  expect(start).toMatchObject({ ...refused, stderr: unknown });
   const file = join(temporaryFolder(), 'config.json');
   writeFileSync(file, JSON.stringify({ scans: { windows: 1 }, api: { port: 'eighty' } }));
-  const { code, stdout, stderr } = await runCommand(['serve', '--config', file], {});
-  expect([code, stdout, stderr.trimEnd().split('\n')]).toEqual([
-    2,
-    '',
-    [
-      expect.any(String),
-      expect.stringContaining(`${file}: api.port: `),
-      expect.stringContaining(`${file}: scans: unknown key windows`),
-    ],
+  const faulty = await runCommand(['serve', '--config', file], {});
+  expect(faulty).toMatchObject(refused);
+  expect(faulty.stderr.trimEnd().split('\n')).toEqual([
+    expect.any(String),
+    expect.stringContaining(`${file}: api.port: `),
+    expect.stringContaining(`${file}: scans: unknown key windows`),
   ]);
   writeFileSync(file, '{');
-  expect((await runCommand(['serve'], { QZ_CONFIG: file })).stderr).toMatch(
-    /^Cannot parse configuration .*config.json: .*\n$/,
-  );
+  const damaged = await runCommand(['serve'], { QZ_CONFIG: file });
+  expect(damaged.stderr).toMatch(/^Cannot parse configuration .*config.json: .*\n$/);
   expect((await runCommand(['sevre'], {})).code).toBe(2);
 });

@@ -1,5 +1,5 @@
 /** What tests ask of a service that runs, in this process or in one of its own. */
-import { Client, type Json, word } from './client.ts';
+import { type CallOptions, Client, type Json, word } from './client.ts';
 
 export interface Ports {
   readonly api: number;
@@ -69,11 +69,7 @@ export abstract class RunningService {
   }
 
   /** Scans a short link. @throws when one of the scans is not redirected */
-  async scan(
-    slug: string,
-    times = 1,
-    headers: Readonly<Record<string, string>> = person,
-  ): Promise<void> {
+  async scan(slug: string, times = 1, headers: CallOptions['headers'] = person): Promise<void> {
     for (let time = 0; time < times; time++) {
       const { status } = await this.links.get(`/${slug}`, { headers });
       if (status !== 302) throw new Error(`Cannot scan ${slug}: ${status}`);

@@ -58,10 +58,7 @@ export class StoredBytes {
   }
 
   #open(table: string): Database<Uint8Array, Buffer> {
-    return this.#root.openDB<Uint8Array, Buffer>({
-      name: table,
-      keyEncoding: 'binary',
-      encoding: 'binary',
-    });
+    const encodings = { keyEncoding: 'binary', encoding: 'binary' } as const;
+    return this.#root.openDB<Uint8Array, Buffer>({ name: table, ...encodings });
   }
 }

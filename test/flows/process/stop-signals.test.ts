@@ -1,6 +1,5 @@
 /** Every usual way to ask the service to stop drains it: by signal, early or repeated, and by way of npm. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn, type StdioOptions } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,27 +44,24 @@ it('a signal before it is ready is kept until it is', () =>
 it('SIGTERM to npm ends the service that `npm start` has started', () =>
   withDataFolder(async (dataDir) => {
     const ports = await freePorts();
-    const npm = spawn('npm', ['start'], {
-      cwd: root,
-      env: environmentWith(settingsOf({ dataDir, ports })),
-      stdio: ['ignore', 'ignore', 'pipe'],
-      // A group of its own: whatever a failure leaves of it is ended below.
-      detached: true,
+    const env = environmentWith(settingsOf({ dataDir, ports }));
+    // A group of its own: whatever a failure leaves of it is ended below.
+    const stdio: StdioOptions = ['ignore', 'ignore', 'pipe'];
+    const options = { cwd: root, env, stdio, detached: true };
+    const npm = new ServiceProcess({
+      dataDir,
+      ports,
+      start: () => spawn('npm', ['start'], options),
     });
-    let log = '';
-    npm.stderr.on('data', (text) => void (log += text));
-    const closed = once(npm, 'close');
     try {
-      await expect.poll(() => log, { timeout: 100_000 }).toContain('"msg":"ready"');
-      npm.kill('SIGTERM');
+      await npm.ready();
+      npm.signal('SIGTERM');
       // The service has ended too when the last holder of the pipe has.
-      await closed;
-      expect(log).toContain('"msg":"stopping');
+      await npm.exit;
+      expect(npm.stderr).toContain('"msg":"stopping');
       expect(await isListening(ports.redirect)).toBe(false);
     } finally {
-      if (npm.pid !== undefined && (await isListening(ports.redirect))) {
-        process.kill(-npm.pid, 'SIGKILL');
-      }
+      if (await isListening(ports.redirect)) process.kill(-npm.pid, 'SIGKILL');
     }
   }));
 

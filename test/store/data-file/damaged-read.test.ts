@@ -1,7 +1,7 @@
 /** What LMDB itself finds damaged while it reads: a record behind a damaged page is refused as a damaged one is. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { readMeta } from '../../../src/store/data-file/format.ts';
 import { walkSnapshot } from '../../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
@@ -22,6 +22,12 @@ async function withBranches(): Promise<string> {
   return path;
 }
 
+function reopened(path: string) {
+  const environment = new StoreEnvironment(path);
+  onTestFinished(() => environment.close());
+  return { environment, table: environment.table<number, string>('table') };
+}
+
 /** Makes children of every branch page, all or the first, ones that are not there: changes the middle of their numbers. */
 function cutBranches(path: string, childrenMax = Infinity): void {
   const bytes = readFileSync(path);
@@ -38,36 +44,28 @@ function cutBranches(path: string, childrenMax = Infinity): void {
 
 it('damaged records stay so when a page is damaged that leads to them', async () => {
   const path = await withBranches();
-  const bytes = readFileSync(path);
-  const value = 'x'.repeat(100);
-  for (let at = bytes.indexOf(value); at !== -1; at = bytes.indexOf(value)) bytes.write('y', at);
-  writeFileSync(path, bytes);
-  const environment = new StoreEnvironment(path);
-  const table = environment.table<number, string>('table');
+  const changed = readFileSync(path, 'latin1').replaceAll('x'.repeat(100), `y${'x'.repeat(99)}`);
+  writeFileSync(path, changed, 'latin1');
+  const { environment, table } = reopened(path);
   expect([...table.range({}, () => undefined)]).toEqual([]);
-  const { damage } = environment;
   cutBranches(path);
   environment.refresh();
-  damage.review();
-  expect(damage.records).toHaveLength(500);
-  await environment.close();
+  environment.damage.review();
+  expect(environment.damage.records).toHaveLength(500);
 });
 
 it('a record behind a page that is not there is refused as damaged', async () => {
   const path = await withBranches();
   cutBranches(path, 1);
-  const environment = new StoreEnvironment(path);
-  const table = environment.table<number, string>('table');
+  const { environment, table } = reopened(path);
   const damaged = expect.objectContaining({ code: 'data_damaged' });
   for (const read of [() => table.get(0), () => [...table.range({})], () => [...table.keys({})]]) {
     expect(read).toThrow(damaged);
     expect(table.get(499)).toBe('x'.repeat(100));
   }
   expect(table.get(0, () => 'instead')).toBe('instead');
-  expect(environment.damage.records).toContainEqual(
-    expect.objectContaining({ file: 'data.mdb', table: 'table', key: '0' }),
-  );
-  await environment.close();
+  const record = { file: 'data.mdb', table: 'table', key: '0' };
+  expect(environment.damage.records).toContainEqual(expect.objectContaining(record));
 });
 
 /** Which of its transactions a data file is read at: the one that LMDB reads. */
@@ -85,13 +83,11 @@ async function commit(path: string, commits: number) {
   return { environment, entries };
 }
 
-it.each(
-  [0n, 77n].flatMap((boot) =>
-    (['newest', 'before'] as const).flatMap((onDisk) =>
-      [6, 7].map((commits) => ({ boot, onDisk, commits })),
-    ),
-  ),
-)(
+const boots = [0n, 77n].flatMap((boot) => [
+  { boot, onDisk: 'newest' as const },
+  { boot, onDisk: 'before' as const },
+]);
+it.each(boots.flatMap((boot) => [6, 7].map((commits) => ({ ...boot, commits }))))(
   'LMDB opens the one that is looked at: boot $boot, $onDisk on the disk, $commits commits',
   async ({ boot, onDisk, commits }) => {
     const path = join(temporaryFolder(), 'data.mdb');

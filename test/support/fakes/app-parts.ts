@@ -62,11 +62,8 @@ let emptyStores: readonly [management: Uint8Array, delivery: Uint8Array] | undef
  * What a first start makes of the parts that these tests open. Each new table is a commit that waits for the disk, some
  * fifty of them: only the first of a worker makes them, the others begin with its files.
  */
-export async function makeStores({
-  path,
-  managementFile,
-  deliveryFile,
-}: DataFolder): Promise<void> {
+export async function makeStores(folder: DataFolder): Promise<void> {
+  const { path, managementFile, deliveryFile } = folder;
   if (existsSync(managementFile)) return;
   makeSigningKeys(path, (bytes) => getRandomValues(bytes));
   if (emptyStores !== undefined) {

@@ -25,12 +25,10 @@ export class FakeScans implements ScanQueries {
     breakdown: async (subject, range) => [
       { key: 'DE', scans: 'codes' in subject ? this.#scansOf(subject, range) : 2 },
     ],
-    totalsWithScanners: async (subject, range) => ({
-      ...(await this.analytics.totals(subject, range)),
-      newScanners: 0,
-      returningScanners: 0,
-      error: 0,
-    }),
+    totalsWithScanners: async (subject, range) => {
+      const totals = await this.analytics.totals(subject, range);
+      return { ...totals, newScanners: 0, returningScanners: 0, error: 0 };
+    },
     scans: async (subject, range) => this.#scansOf(subject, range),
     routesSeen: () => new Set(),
     scansByCode: async (subject, range) =>
