@@ -36,7 +36,7 @@ import { sharedFolder, temporaryFolder } from '../store/temporary-management.ts'
 import type { Account, AccountsOrder } from './accounts.worker.ts';
 import { refusalsByCall, systemError, withFreeBytes } from './failing-disk.ts';
 import { memoryDisk } from './memory-disk.ts';
-import { contentsOf, makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
+import { contentsOf, ignore, makeWholeFolder, quiet, refusalOf } from './whole-folder.ts';
 
 const whole = sharedFolder(memoryDisk);
 let parent: string;
@@ -232,10 +232,10 @@ test('every file is in the manifest, and the sum of bytes is told on the way', a
   const told = { begun: 0, bytes: 0, files: [] as string[] };
   const { bytes, files } = await taken({
     progress: {
+      ...quiet,
       begin: (total) => (told.begun += total),
       add: (more) => (told.bytes += more),
       file: (name) => told.files.push(name),
-      check: () => undefined,
     },
   });
   const named = manifestOf().files;
@@ -247,13 +247,7 @@ test('every file is in the manifest, and the sum of bytes is told on the way', a
 });
 
 const copied = (path: string, to: string, onMeta?: () => Promise<void>): Promise<unknown> =>
-  copyEnvironment(
-    path,
-    to,
-    () => undefined,
-    async () => pinSnapshot(path),
-    onMeta,
-  );
+  copyEnvironment(path, to, ignore, async () => pinSnapshot(path), onMeta);
 
 /** Copies of a data file beside its writer: each is one moment of it, whole, and says the same on every machine. */
 test('a copy and a walk beside a writer see one moment of it', async () => {

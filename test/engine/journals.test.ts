@@ -18,6 +18,7 @@ import { JournalWriter, type JournalWriterOptions } from '../../src/scans/journa
 import { createLog } from '../../src/telemetry/log.ts';
 import { codesFrom, frameOf, readAll } from '../scans/journal-files.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
+import { ignore } from './whole-folder.ts';
 
 let root = '';
 beforeEach(() => {
@@ -171,12 +172,7 @@ function openCopied() {
       }
     },
     prune: (to: number) => pruneJournal(journalFolder(root, 0), to),
-    copy: (copies: string, from: number) =>
-      held.copy(
-        copies,
-        () => undefined,
-        () => from,
-      ),
+    copy: (copies: string, from: number) => held.copy(copies, ignore, () => from),
   };
 }
 

@@ -9,12 +9,8 @@ import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 
-export const quiet: CopyProgress = {
-  begin: () => undefined,
-  add: () => undefined,
-  file: () => undefined,
-  check: () => undefined,
-};
+export const ignore = (): void => undefined;
+export const quiet: CopyProgress = { begin: ignore, add: ignore, file: ignore, check: ignore };
 
 export async function makeWholeFolder(path: string): Promise<DataFolder> {
   const { folder, close } = await openInstallation(path, 'fill');

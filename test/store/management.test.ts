@@ -28,10 +28,8 @@ test('openEnvironment migrates the data of the service step by step, once', asyn
     const ids = environment.table<string, number>('code_ids');
     ids.put('qr_1', ids.get('qr_1')! * 10);
   };
-  const later = {
-    version: version + 2,
-    migrations: [...managementVersion.migrations, raise, raise],
-  };
+  const migrations = [...managementVersion.migrations, raise, raise];
+  const later = { version: version + 2, migrations };
   for (let opening = 0; opening < 2; opening++) {
     const { environment, meta } = openEnvironment(path, later);
     expect(meta.get('schema')).toBe(version + 2);

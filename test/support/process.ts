@@ -26,13 +26,16 @@ export {
 /** An idle machine starts the service in two seconds, one with ten times as much to do in 30; beyond this it hangs. */
 const readyMsMax = 100_000;
 
+type Args = readonly string[];
+/** `QZ_…` variables. */
+type Settings = Readonly<Record<string, string>>;
+
 export interface ProcessOptions {
   readonly dataDir: string;
   readonly ports: Ports;
-  /** `QZ_…` variables. */
-  readonly environment?: Readonly<Record<string, string>> | undefined;
+  readonly environment?: Settings | undefined;
   /** Default: `serve`. */
-  readonly command?: readonly string[];
+  readonly command?: Args;
   /** Such as `preload` of a module. */
   readonly nodeOptions?: readonly string[];
   /** It may have so many descriptors. */
@@ -213,10 +216,7 @@ let commandThread: Piscina<CommandOrder, CommandResult> | undefined;
  * Runs `quietzone <arguments>`: the sources in a thread of this process, the one file as a process. Not in this
  * thread: a command that waits for the writer's lock would hold up the service that has it, when that runs here too.
  */
-export async function runCommand(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): Promise<CommandResult> {
+export async function runCommand(args: Args, environment: Settings): Promise<CommandResult> {
   if (!isFromSources) return await spawnCommand(args, environment);
   const filename = new URL('./command.worker.ts', import.meta.url).href;
   // Kept for the next command; it keeps no process alive.
@@ -235,10 +235,7 @@ export async function liftQuota(dataDir: string): Promise<void> {
 }
 
 /** Runs `quietzone <arguments>` as a process of its own, to its end. */
-export async function spawnCommand(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): Promise<CommandResult> {
+export async function spawnCommand(args: Args, environment: Settings): Promise<CommandResult> {
   return await endOf(startProgram(args, { environment, stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 

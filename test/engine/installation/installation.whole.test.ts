@@ -70,12 +70,10 @@ test('a file of another user: names owner and remedy, not damage', async () => {
   );
 });
 
-test.each([
-  ['management.mdb', 'delivery.mdb'],
-  ['scans.mdb', 'delivery.mdb'],
-])('%s and %s exchanged are named as swapped', async (one, two) => {
-  cpSync(join(later, one), join(data, two));
-  cpSync(join(later, two), join(data, one));
+const stores = ['management.mdb', 'scans.mdb'];
+test.each(stores)('%s and delivery.mdb exchanged are named as swapped', async (name) => {
+  cpSync(join(later, name), join(data, 'delivery.mdb'));
+  cpSync(join(later, 'delivery.mdb'), join(data, name));
   await expect(faults()).rejects.toThrow(/it is a \w+\.mdb, expected a .*: files were swapped/);
 });
 

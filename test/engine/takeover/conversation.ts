@@ -3,12 +3,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
-import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
-import { FolderLock, lockPath } from '../../../src/engine/takeover/folder-lock.ts';
-import { hostTakeovers, type TakeoverHost } from '../../../src/engine/takeover/host-takeovers.ts';
+import type { DataFolder } from '../../../src/engine/data-folder.ts';
+import { lockPath } from '../../../src/engine/takeover/folder-lock.ts';
+import type { TakeoverHost } from '../../../src/engine/takeover/host-takeovers.ts';
 import { pidNamespace } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { createLog, type Logger } from '../../../src/telemetry/log.ts';
-import { temporaryFolder } from '../../store/temporary-management.ts';
 import { soon } from '../../support/soon.ts';
 
 export const dataVersions = { management: 7, scans: 2, delivery: 5 };
@@ -103,15 +102,6 @@ export async function talkTo(folder: DataFolder): Promise<Talker> {
   const socket = connect(lockPath(folder));
   await once(socket, 'connect');
   return new Talker(socket);
-}
-
-/** A data folder whose service, the test's host, waits for successors. */
-export async function openHostedFolder() {
-  const folder = openDataFolder(temporaryFolder());
-  const lock = await FolderLock.take(folder);
-  const host = new TestHost();
-  const told = collectLog();
-  return { folder, lock, host, told, hosting: hostTakeovers(lock, host, told.log) };
 }
 
 export interface TestLog {

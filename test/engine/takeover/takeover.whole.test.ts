@@ -5,7 +5,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { DataFolder } from '../../../src/engine/data-folder.ts';
+import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
 import { folderCommands } from '../../../src/engine/commands/folder-commands.ts';
 import { ServiceFolder } from '../../../src/engine/installation/service-folder.ts';
 import { folderOwner, FolderLock } from '../../../src/engine/takeover/folder-lock.ts';
@@ -16,13 +16,13 @@ import { soon } from '../../support/soon.ts';
 import { makeWholeFolder } from '../whole-folder.ts';
 import {
   accepted,
+  collectLog,
   dataVersions,
   hello,
-  openHostedFolder,
   takeover,
   type Talker,
   talkTo,
-  type TestHost,
+  TestHost,
   type TestLog,
 } from './conversation.ts';
 
@@ -34,7 +34,10 @@ let hosting: Hosting;
 const closers: Array<() => unknown> = [];
 
 beforeEach(async () => {
-  ({ folder, lock, host, told, hosting } = await openHostedFolder());
+  folder = openDataFolder(temporaryFolder());
+  lock = await FolderLock.take(folder);
+  [host, told] = [new TestHost(), collectLog()];
+  hosting = hostTakeovers(lock, host, told.log);
 });
 afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();

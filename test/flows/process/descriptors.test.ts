@@ -37,10 +37,7 @@ function startCrowd(port: number): () => void {
 }
 
 /** On new connections, until one is let in. */
-async function insist(
-  url: string,
-  options: Parameters<typeof request>[1] = {},
-): Promise<{ status: number; text: string }> {
+async function insist(url: string, options: Parameters<typeof request>[1] = {}) {
   for (;;) {
     try {
       const { statusCode, body } = await request(url, { ...options, reset: true });

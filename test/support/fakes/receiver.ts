@@ -232,10 +232,7 @@ function flood(response: ServerResponse): void {
 }
 
 /** Opens a receiver that listens when the promise resolves. */
-export async function openReceiver(
-  script: Script = healthy,
-  options: ReceiverOptions = {},
-): Promise<Receiver> {
+export async function openReceiver(script: Script = healthy, options: ReceiverOptions = {}) {
   const receiver = new Receiver(script, options);
   return await receiver.listen(options.host ?? '127.0.0.1', options.port ?? 0);
 }
