@@ -1,10 +1,13 @@
-/** Threads of an engine: with shards that are silent, stopped early, and of a node in a cluster. */
+/** Threads of an engine: silent, stopped early, of a node in a cluster; the pages that they get, and their timers. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { afterEach, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { EngineThreads, type EngineThreadsOptions } from '../../src/engine/threads.ts';
+import { PageFeed } from '../../src/engine/workspace-feeds.ts';
+import type { PageChanges } from '../../src/http/pages.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
@@ -12,18 +15,16 @@ import { journalFolder, listSegments, recoverJournal } from '../../src/scans/jou
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock, systemTimers } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { frameOf } from '../scans/journal-files.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { soon } from '../support/soon.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
+import { openTestApp } from '../support/test-app.ts';
 
 let store: ScanStore;
 let threads: EngineThreads;
-afterEach(async () => {
-  await threads.stop();
-  await store.environment.close();
-});
 
 /** Over a new data folder, without geo data. */
 function openThreads(more: Partial<EngineThreadsOptions> = {}): void {
@@ -40,6 +41,10 @@ function openThreads(more: Partial<EngineThreadsOptions> = {}): void {
     links: createLinkTableMemory({ ...bytes, readersMax: 1, linksExpected: 0 }),
     visitor: { key: randomBytes(16), geo: {} },
     ...more,
+  });
+  onTestFinished(async () => {
+    await threads.stop();
+    await store.environment.close();
   });
 }
 
@@ -73,11 +78,8 @@ test('redirect threads that are stopped before they may listen never do', async 
 
 /** Of a node in a cluster: without redirects, and with journals that appear while shards run. */
 function openNode(shards: number, keptFrom?: (journal: number) => number): void {
-  const config = loadConfig(undefined);
-  openThreads({
-    config: { ...config, scans: { ...config.scans, shards } },
-    node: { redirectThreads: 0, journals: { own: [], keptFrom } },
-  });
+  const config = loadConfig(undefined, { QZ_SCANS_SHARDS: String(shards) });
+  openThreads({ config, node: { redirectThreads: 0, journals: { own: [], keptFrom } } });
 }
 
 /** As the thread that receives the scans of other nodes: it has the folder's place and the tails' memory. */
@@ -153,4 +155,49 @@ test('what a shard has not told of is not counted by all', async () => {
   one!.consumed = new Map([1, 2].map((journal) => [journal, journal * 150]));
   other!.consumed = new Map([2, 3].map((journal) => [journal, 200]));
   expect(shards.counted()).toEqual(new Map([[2, 200]]));
+});
+
+/** What workspaces say on their pages, as redirect threads get it. */
+test('a start has the pages of workspaces, a change arrives, and a damaged record keeps no other from its pages', async () => {
+  const dataDir = temporaryFolder();
+  const before = await openTestApp({ dataDir });
+  const { workspaces } = before.workspaces;
+  const second = await workspaces.create(before.first.user.id, 'Second');
+  const say = (no: number, name: string | undefined): Promise<unknown> =>
+    workspaces.change(no, {}, () => ({ brand: name === undefined ? {} : { name }, texts: {} }));
+  for (const no of [1, second.no]) await say(no, `No ${no}`);
+  const feed = new PageFeed(before.store);
+  expect(feed.all().map(([no]) => no)).toEqual([1, second.no]);
+  const changes: unknown[] = [];
+  feed.start((pages: PageChanges) => {
+    for (const [no, page] of pages) changes.push([no, page?.brand.name]);
+  });
+  await say(1, undefined);
+  await expect.poll(() => changes, soon).toEqual([[1, undefined]]);
+  await say(1, 'Again');
+  await expect.poll(() => changes.at(-1), soon).toEqual([1, 'Again']);
+  feed.close();
+  await before.close();
+  const bytes = new StoredBytes(join(dataDir, 'management.mdb'));
+  const [first] = bytes.keys('workspace_pages');
+  bytes.flip('workspace_pages', first!, 99);
+  await bytes.close();
+  const after = await openTestApp({ dataDir, plan: 'none' });
+  expect(new PageFeed(after.store).all().map(([no]) => no)).toEqual([second.no]);
+  await after.close();
+});
+
+test('systemTimers run what is due, never before, and not what was cancelled', async () => {
+  const startedMs = systemTimers.monotonicMs();
+  const early: number[] = [];
+  const due = Array.from({ length: 50 }, async (_, at) => {
+    const ms = at * 0.4;
+    await new Promise<void>((resolve) => void systemTimers.after(ms, resolve));
+    const tookMs = systemTimers.monotonicMs() - startedMs;
+    if (tookMs < ms) early.push(tookMs - ms);
+  });
+  systemTimers.after(5, () => early.push(5))();
+  // Timers do not keep a process alive: here the runner of tests does.
+  await Promise.all(due);
+  expect(early).toEqual([]);
 });

@@ -77,13 +77,9 @@ function writeFrames(dataDir: string): void {
     }
     return Buffer.from(batch.finish(Date.now()));
   });
-  for (const [frame, at] of [
-    [2, frameHeaderBytes + 40],
-    [4, 9],
-    [frames - 1, frameHeaderBytes + 3],
-  ] as const) {
-    made[frame]![at]! ^= 0x10;
-  }
+  made[2]![frameHeaderBytes + 40]! ^= 0x10;
+  made[4]![9]! ^= 0x10;
+  made[frames - 1]![frameHeaderBytes + 3]! ^= 0x10;
   const folder = journalFolder(join(dataDir, 'journal'), 0);
   const { position } = recoverJournal(folder, 0);
   writeFileSync(segmentFile(folder, position), Buffer.concat(made));

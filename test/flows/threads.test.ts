@@ -10,12 +10,10 @@ import {
   withDataFolder,
 } from '../support/process.ts';
 import { preload } from '../support/program.ts';
-import { eventually } from '../support/soon.ts';
+import { eventually, soon } from '../support/soon.ts';
 import { Load, trustLoopback } from './load.ts';
 
 const backLimit: TimeLimit = { msMax: 1_000, loadings: 4 };
-/** It never comes back. */
-const backMsEver = 30_000;
 
 /** Each dies twice. */
 const kinds = [['redirect', 'SIGIO'] as const, ['shard', 'SIGWINCH'] as const];
@@ -63,7 +61,7 @@ async function timeToCount(
 ): Promise<number> {
   const startedMs = performance.now();
   service.signal(signal);
-  await service.waitForLog(new RegExp(`(thread failed[^]*){${death}}`), backMsEver);
+  await service.waitForLog(new RegExp(`(thread failed[^]*){${death}}`), soon.timeout);
   // Answers that the dead thread had sent are still on their way.
   await pause(30);
   const before = load.ledger.answered;

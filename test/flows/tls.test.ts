@@ -96,10 +96,9 @@ it('the API and the dashboard send images and the stream of events', async () =>
   // The second comes from memory.
   expect((await service.api.get(pathOf(imageUrl))).text).toBe(image.text);
   const trusting = new Agent({ connect: { ca: await readFile(certFile) } });
-  const stream = await request(`${service.apiUrl}/v1/events/stream`, {
-    dispatcher: trusting,
-    headers: { authorization: `Bearer ${service.apiKey}` },
-  });
+  const headers = { authorization: `Bearer ${service.apiKey}` };
+  const asked = { dispatcher: trusting, headers };
+  const stream = await request(`${service.apiUrl}/v1/events/stream`, asked);
   let received = '';
   const reading = (async () => {
     for await (const piece of stream.body) {
