@@ -45,7 +45,7 @@ let target: string;
 
 beforeAll(() => makeWholeFolder(join(whole, 'data')));
 beforeEach(() => {
-  parent = temporaryFolder();
+  parent = temporaryFolder(memoryDisk);
   cpSync(join(whole, 'data'), join(parent, 'data'), { recursive: true });
   folder = openDataFolder(join(parent, 'data'));
   target = join(parent, 'backup');

@@ -13,12 +13,13 @@ import { Metrics } from '../../src/telemetry/metrics.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { makeWholeFolder, quiet } from './whole-folder.ts';
+import { memoryDisk } from './memory-disk.ts';
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../fixtures/receiver-tls/${name}`, import.meta.url));
 
 test('health by check, program, free disk, last backup and certificate', async () => {
-  const parent = temporaryFolder();
+  const parent = temporaryFolder(memoryDisk);
   const folder = await makeWholeFolder(join(parent, 'data'));
   const config = loadConfig(undefined, {
     QZ_DATA_DIR: folder.path,

@@ -28,7 +28,7 @@ beforeAll(async () => {
   await backup(folder, source, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet });
 });
 beforeEach(() => {
-  parent = temporaryFolder();
+  parent = temporaryFolder(memoryDisk);
   target = join(parent, 'data');
 });
 

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
-import { memoryDisk } from '../engine/memory-disk.ts';
 
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(memoryDisk, 'quietzone-domain-'));
+/** For one test, on the disk that a user would have. */
+export function temporaryFolder(disk = tmpdir()): string {
+  const folder = mkdtempSync(join(disk, 'quietzone-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** For all tests of a file, on the disk that a user would have. */
+/** For all tests of a file. */
 export function sharedFolder(disk = tmpdir()): string {
   const folder = mkdtempSync(join(disk, 'quietzone-shared-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));

@@ -12,6 +12,7 @@ import { openScanStore, type ScanStore, workspaceCounter } from '../../../src/st
 import { createLog } from '../../../src/telemetry/log.ts';
 import { endpointOf } from '../../webhooks/outboxes/reader-checks.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
+import { memoryDisk } from '../memory-disk.ts';
 
 let folder: string;
 let management: Management;
@@ -22,7 +23,7 @@ const log = createLog('info', { write: (line) => void lines.push(line) });
 const logged = () => lines.map((line) => JSON.parse(line));
 
 beforeEach(() => {
-  folder = temporaryFolder();
+  folder = temporaryFolder(memoryDisk);
   management = openManagement(join(folder, 'management.mdb'), 'create');
   scans = openScanStore(join(folder, 'scans.mdb'), 'create');
   delivery = openDeliveryTables(join(folder, 'delivery.mdb'), 'create');
