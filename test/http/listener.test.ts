@@ -1,10 +1,8 @@
 /** A bound of connections: idle ones are closed for those that ask, and nothing more is ever open. */
 import { executionAsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import * as uWS from 'uWebSockets.js';
 import type { TemplatedApp } from 'uWebSockets.js';
@@ -18,20 +16,17 @@ import { Redirect } from '../../src/http/redirect.ts';
 import { Refusals } from '../../src/http/refusals.ts';
 import type { Handler, Reply, Request } from '../../src/http/request.ts';
 import { ScannerAddresses } from '../../src/http/scanner-address.ts';
-import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
+import type { HttpServerOptions } from '../../src/http/server.ts';
 import { createApp } from '../../src/http/uws-app.ts';
-import { createLinkTableMemory } from '../../src/links/layout.ts';
-import { LinkReader } from '../../src/links/reader.ts';
-import { LinkWriter } from '../../src/links/writer.ts';
-import { JournalPositions } from '../../src/scans/journal/positions.ts';
-import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { Geo } from '../../src/scans/visitor/geo/geo.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
-import { linkOf } from '../links/table.ts';
+import { linkOf, openTable } from '../links/table.ts';
+import { temporaryJournal } from '../scans/journal-files.ts';
 import { freePorts } from '../support/process.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
+import { openServer } from './test-server.ts';
 
 const connectionsMax = 40;
 const fixture = (name: string): string =>
@@ -56,19 +51,10 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-async function start(options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
-  const server = await HttpServer.open({
-    host: '127.0.0.1',
-    port: (await freePorts()).api,
-    connectionsMax,
-    addresses: new ClientAddresses([]),
-    newRequestId: () => 'req_1',
-    handler: new Slow(),
-    onDefect: (error) => {
-      throw error;
-    },
-    ...options,
-  });
+async function start(handler = new Slow(), more: Partial<HttpServerOptions> = {}) {
+  // It listens anew, on the same port.
+  const { api: port } = await freePorts();
+  const server = await openServer(handler, { port, connectionsMax, ...more });
   ends.push(() => server.close());
   return server;
 }
@@ -195,7 +181,7 @@ describe('a listener with a bound of connections', () => {
 
   test('closes nobody below half of its bound, and no request in flight for another connection', async () => {
     const handler = new Slow();
-    const server = await start({ handler });
+    const server = await start(handler);
     const waiting = new Client(server.port);
     waiting.get('/wait');
     await expect.poll(() => server.inFlight, soon).toBe(1);
@@ -224,7 +210,7 @@ describe('a listener with a bound of connections', () => {
     ['plain', 3_000],
     ['tls', 400],
   ] as const)('survives it when very many connect at once (%s)', async (secure, count) => {
-    const server = await start(secure === 'tls' ? { tls } : {});
+    const server = await start(new Slow(), secure === 'tls' ? { tls } : {});
     const clients = Array.from({ length: count }, () => new Client(server.port, secure));
     await expect.poll(() => server.shed, soon).toBeGreaterThan(0);
     await expect.poll(() => isAnswered(server.port, secure), soon).toBe(true);
@@ -252,28 +238,14 @@ function listen(
   durability: Config['durability'],
   afterRequest: (redirect: Redirect) => void = () => undefined,
 ): { port: number; endings: Ending[] } {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-closing-'));
-  mkdirSync(join(folder, '0'));
-  const memory = createLinkTableMemory({
-    slotBytesMax: 2 ** 20,
-    arenaBytesMax: 2 ** 24,
-    readersMax: 1,
-    linksExpected: 10,
-  });
-  new LinkWriter(memory, systemClock).put(linkOf('ABCD2345', { codeNo: 1 }));
+  const journal = temporaryJournal();
+  const { writer, reader } = openTable();
+  writer.put(linkOf('ABCD2345', { codeNo: 1 }));
   const addresses = new ScannerAddresses(new ClientAddresses([]));
   const redirect = new Redirect({
-    links: new LinkReader(memory, 0),
+    links: reader,
     geo: new Geo({}),
-    journal: new JournalWriter({
-      folder: join(folder, '0'),
-      journal: 0,
-      position: 0,
-      segmentBytesMax: 2 ** 20,
-      segmentMsMax: 60_000,
-      backlogBytesMax: 2 ** 20,
-      tails: new JournalPositions(),
-    }),
+    journal: journal.open(),
     durability,
     addresses,
     refusals: new Refusals(addresses, new MissThrottle(0), { pages: new Pages({}), rootUrl: '' }),
@@ -299,7 +271,7 @@ function listen(
   redirect.attach(app);
   ends.push(() => {
     app.close();
-    rmSync(folder, { recursive: true, force: true });
+    journal.remove();
   });
   let port = 0;
   app.listen('127.0.0.1', 0, (socket) => {

@@ -184,17 +184,7 @@ describe('a page with a brand', () => {
       anyText({ maxLength: 60 }),
       fc
         .array(
-          fc.constantFrom(
-            '<',
-            '>',
-            '"',
-            "'",
-            '&',
-            '</title>',
-            '<script>',
-            '<img src=x onerror=y>',
-            '--',
-          ),
+          fc.constantFrom(...`< > " ' & </title> <script> --`.split(' '), '<img src=x onerror=y>'),
           { maxLength: 12 },
         )
         .map((pieces) => pieces.join('')),
@@ -256,10 +246,7 @@ async function ask(path: string, language?: string, method = 'GET') {
 
 describe('a page', () => {
   it.each([
-    ['fr-CA,fr;q=0.9,en;q=0.8', 'fr', 'Ce code ne mène nulle part'],
-    ['ja', 'ja', 'このコードのリンク先が見つかりません'],
-    ['tr-TR', 'tr', 'Bu kod hiçbir yere götürmüyor'],
-    ['sv', 'en', 'This code leads nowhere'],
+    ['ja;q=0.9,en;q=0.8', 'ja', 'このコードのリンク先が見つかりません'],
     ['"><script>', 'en', 'This code leads nowhere'],
   ])('is in the language of its reader: %s', async (header, language, title) => {
     const { status, headers, html } = await ask('/NOTHERE1', header);

@@ -1,5 +1,7 @@
-/** The redirect by its settings: durability, proxies, throttle, limits, and the drain under load. */
+/** The redirect by its settings: durability, proxies, throttle, limits; the drain under load, and the hand-over. */
+import { once } from 'node:events';
 import { request as httpRequest, Agent } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { missedRoutes } from '../../src/model/routing/labels.ts';
 import { plainTarget, routedLink, targetOf } from '../links/routed.ts';
@@ -7,17 +9,17 @@ import { linkOf } from '../links/table.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
 import {
+  agents,
   type RedirectHarness,
   type RedirectHarnessOptions,
   startRedirects,
 } from './redirect-harness.ts';
 
-const phone =
-  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
+const phone = agents.pixel;
 let harness: RedirectHarness | undefined;
 afterEach(async () => harness?.close());
 
-async function start(options: RedirectHarnessOptions): Promise<RedirectHarness> {
+async function start(options: RedirectHarnessOptions = {}): Promise<RedirectHarness> {
   harness = await startRedirects(options);
   harness.links.put(linkOf('ABCD2345', { codeNo: 11 }));
   return harness;
@@ -119,7 +121,7 @@ describe('scan limits', () => {
     const agent = new Agent();
     const statusOf = async (userAgent: string): Promise<number> =>
       (await visit(port, agent, '/limited1', userAgent)).status;
-    const bot = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
+    const bot = agents.google;
     expect(await statusOf(bot)).toBe(302);
     const pipelined = `GET /LIMITED1 HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\n\r\n`.repeat(2);
     expect((await sendRaw(port, [pipelined])).statuses).toEqual([]);
@@ -244,5 +246,91 @@ describe('drain', () => {
     const all = answered.reduce((sum, answers) => sum + answers, 0);
     expect(scans().length).toBe(all);
     expect(stopped().reduce((sum, redirects) => sum + redirects, 0)).toBe(all);
+  });
+});
+
+const keeping = (path: string, method = 'GET'): string =>
+  `${method} ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\n\r\n`;
+/** What was written as UTF-8, read as bytes. */
+const asSent = (text: string): string => Buffer.from(text).toString('latin1');
+
+/** A connection that was answered once and goes on. */
+async function connected(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(keeping('/ABCD2345'));
+  await once(socket, 'data');
+  return socket;
+}
+
+async function isListened(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const listened = await new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true));
+    socket.once('error', () => resolve(false));
+  });
+  socket.destroy();
+  return listened;
+}
+
+describe('a hand-over to the threads of another process', () => {
+  it('nothing listens, and open connections are sent to new ones without a scan', async () => {
+    const { port, redirects, scans, areListening, drain, stopped } = await start({
+      threads: 2,
+      othersJournals: [0, 2],
+    });
+    const sockets: Socket[] = [];
+    while (sockets.length < 5) sockets.push(await connected(port));
+    await redirects.handOver();
+    expect([areListening(), await isListened(port)]).toEqual([false, false]);
+    expect(scans().map(({ codeNo }) => codeNo)).toEqual([11, 11, 11, 11, 11]);
+    const asked = [
+      ['/ABCD2345', 'GET'],
+      ['/abcd2345?a=1&b=%0d%0aX:%20y&c=%C3%A4', 'GET'],
+      ['/unknown99?\u00e4', 'HEAD'],
+      // Never to another host.
+      ['//other.example/a', 'GET', '/other.example/a'],
+      ['/\\/other.example/a', 'GET', '/other.example/a'],
+    ] as const;
+    for (const [index, [path, method, location = path]] of asked.entries()) {
+      const socket = sockets[index]!;
+      const closed = once(socket, 'close');
+      let text = '';
+      socket.on('data', (data: Buffer) => (text += data.toString('latin1')));
+      socket.write(keeping(path, method));
+      await closed;
+      expect(text).toMatch(/^HTTP\/1.1 302 Found\r\n/);
+      expect(text.match(/^Location: .*$/m)?.[0]).toBe(`Location: ${asSent(location)}`);
+      expect(text.match(/^Connection: close\r$/gm)?.length).toBe(1);
+      expect(text).toMatch(/^Cache-Control: private, no-store\r$/m);
+    }
+    expect(scans()).toHaveLength(5);
+    await drain();
+    expect(stopped().length).toBe(2);
+  });
+
+  it('what was asked for in the cycle of the hand-over is answered and journaled', async () => {
+    const { port, redirects, scans } = await start();
+    const socket = await connected(port);
+    const answers: string[] = [];
+    socket.on('data', (data: Buffer) => answers.push(String(data)));
+    socket.write(keeping('/ABCD2345').repeat(20));
+    await redirects.handOver();
+    await expect.poll(() => socket.closed, soon).toBe(true);
+    const targets = answers.join('').match(/^Location: https:/gm)?.length ?? 0;
+    expect(scans()).toHaveLength(1 + targets);
+  });
+
+  it('a thread that dies meanwhile does not listen again', async () => {
+    const file = new URL('./mortal-redirect.worker.ts', import.meta.url);
+    const mortal = await start({ threads: 2, file });
+    const socket = await connected(mortal.port);
+    const closed = once(socket, 'close');
+    await mortal.redirects.handOver();
+    for (const thread of [0, 1]) mortal.send(thread, { kind: 'exit' });
+    await closed;
+    await expect.poll(() => mortal.deaths().length, soon).toBe(2);
+    // Those that were started since say so too.
+    await mortal.redirects.handOver();
+    expect(await isListened(mortal.port)).toBe(false);
   });
 });

@@ -112,10 +112,19 @@ describe('bots, previews and prefetches', () => {
 });
 
 describe('HEAD', () => {
+  const passQuery = true;
+  const fallbackUrl = targetOf('fallback');
+  const onlyA = [variant('a', 1), variant('never', 0)];
   it.each([
-    ['a rule', { rules: [rule('held', { os: ['iOS'] })] }, targetOf('held'), 302],
-    ['a passed query', { passQuery: true }, `${plainTarget}?a=1`, 302],
-    ['a fallback', { paused: true, fallbackUrl: targetOf('fallback') }, targetOf('fallback'), 302],
+    [
+      'a rule',
+      { passQuery, rules: [rule('held', { os: ['iOS'] })] },
+      `${targetOf('held')}?a=1`,
+      302,
+    ],
+    ['a split', { passQuery, split: onlyA }, `${targetOf('a')}?a=1`, 302],
+    ['a passed query', { passQuery }, `${plainTarget}?a=1`, 302],
+    ['a fallback', { passQuery, paused: true, fallbackUrl }, fallbackUrl, 302],
     ['a page', { paused: true }, undefined, 410],
     ['what has not begun', { startsAtMs: 4e12 }, undefined, 404],
   ])('answers %s as GET does, and counts and takes nothing', async (_, fields, wanted, code) => {
@@ -125,11 +134,7 @@ describe('HEAD', () => {
     expect([await routed.routesOf(codeNo), routed.harness.links.scansLeft(key)]).toEqual([[], 2]);
     const get = await routed.ask(`${path}?a=1`);
     expect([get.status, get.location]).toEqual([code, wanted]);
-    const names = ({ head: text }: typeof get): string[] =>
-      text
-        .split('\r\n')
-        .map((line) => line.split(':')[0]!)
-        .toSorted();
+    const names = (of: typeof get): string[] => (of.head.match(/^[\w-]+(?=:)/gm) ?? []).toSorted();
     expect(names(head)).toEqual(names(get));
     expect(await routed.routesOf(codeNo)).toHaveLength(1);
   });
@@ -148,18 +153,6 @@ describe('passQuery', () => {
     const { status, location, head } = await routed.ask(`${path}?${query}`);
     expect([status, location]).toEqual([302, wanted]);
     expect(head).not.toContain('X-Evil: 1');
-  });
-
-  it('goes to rules and variants, not to the fallback', async () => {
-    const fallbackUrl = targetOf('fallback');
-    for (const [fields, wanted] of [
-      [{ rules: [rule('on', {})] }, `${targetOf('on')}?a=1`],
-      [{ split: [variant('only', 1), variant('never', 0)] }, `${targetOf('only')}?a=1`],
-      [{ paused: true, fallbackUrl }, fallbackUrl],
-    ] as const) {
-      const { path } = routed.put({ passQuery: true, ...fields });
-      expect((await routed.ask(`${path}?a=1`)).location).toBe(wanted);
-    }
   });
 
   it('a line break in the request line ends it: no answer holds what is behind', async () => {

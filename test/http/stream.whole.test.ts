@@ -1,22 +1,18 @@
-/** Streamed answers and streamed bodies over real sockets: whole, held back, cut off. */
+/** Streamed answers and streamed bodies over real sockets: whole, held back, cut off; uploads over slow lines. */
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import { ClientAddresses } from '../../src/http/client-address.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Handler, Reply, Request } from '../../src/http/request.ts';
-import { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/server.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { soon } from '../support/soon.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { openServer } from './test-server.ts';
 
-const open: HttpServer[] = [];
-const sockets: Socket[] = [];
 const defects: unknown[] = [];
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  for (const server of open.splice(0)) server.close();
-  defects.length = 0;
-});
+afterEach(() => void (defects.length = 0));
 
 const pieceBytes = 65_536;
 const mebibyte = 1_048_576;
@@ -42,18 +38,13 @@ async function serve(
     },
     refuse,
   };
-  const server = await HttpServer.open({
-    host: '127.0.0.1',
-    port: 0,
+  const server = await openServer(handler, {
     bodyTimeoutMs: 20_000,
     inFlightMax: 10,
-    ...more,
-    addresses: new ClientAddresses([]),
-    newRequestId: () => 'req_1',
-    handler,
     onDefect: (error) => defects.push(error),
+    ...more,
   });
-  open.push(server);
+  onTestFinished(() => server.close());
   return server;
 }
 
@@ -76,7 +67,7 @@ const streamed = (body: AsyncIterable<Uint8Array>): Reply => ({ status: 200, hea
 
 function ask(server: HttpServer, text: string): Socket {
   const socket = connect(server.port, '127.0.0.1');
-  sockets.push(socket);
+  onTestFinished(() => void socket.destroy());
   socket.on('error', () => undefined);
   socket.write(text);
   return socket;
@@ -261,4 +252,114 @@ describe('a streamed body', () => {
     clearInterval(drip);
     expect(answer).toMatch(/^HTTP\/1.1 408/);
   });
+});
+
+/** Slower than uWS's own bounds, 16 KB/s and 10 s, which only time can show: all run at once, for 14 s. */
+
+const stepMs = 50;
+
+interface Upload {
+  readonly bytesPerSecond: number;
+  readonly path?: string;
+  readonly body: string;
+  readonly headers?: string;
+}
+
+let app: TestApp;
+
+/** Sends at this rate until all is sent or the server ends the connection. @returns all that it answered */
+async function upload({ bytesPerSecond, path, body, headers = '' }: Upload): Promise<string> {
+  const socket = connect(app.port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => (text += String(chunk)));
+  socket.on('error', () => undefined);
+  const closed = once(socket, 'close');
+  socket.write(
+    `POST ${path ?? '/v1/qr-codes/bulk'} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.apiKey}\r\n` +
+      `Content-Type: ${path === undefined ? 'application/x-ndjson' : 'application/json'}\r\nContent-Length: ${body.length}\r\n${headers}\r\n`,
+  );
+  const startMs = performance.now();
+  let sent = 0;
+  const drip = setInterval(() => {
+    const due = Math.floor(((performance.now() - startMs) / 1_000) * bytesPerSecond);
+    if (due > sent) socket.write(body.slice(sent, due));
+    sent = Math.max(due, sent);
+  }, stepMs);
+  await Promise.race([closed, answered(socket, () => text)]);
+  clearInterval(drip);
+  socket.destroy();
+  await closed;
+  return text;
+}
+
+async function answered(socket: NodeJS.EventEmitter, text: () => string): Promise<void> {
+  while (!/\r\n\r\n[^]*\}/.test(text())) await once(socket, 'data');
+}
+
+/** Rows of 1 KB, for so many seconds at the rate. */
+function rows(bytesPerSecond: number, seconds: number): string {
+  const count = Math.ceil((bytesPerSecond * seconds) / 1_024);
+  const target = 'https://example.com/'.padEnd(1_010, 'x');
+  return Array.from({ length: count }, () => `{"target":"${target}"}`).join('\n');
+}
+
+describe.concurrent('a body on a slow line', () => {
+  beforeAll(async () => {
+    app = await startTestApi();
+  });
+  afterAll(() => app.close());
+
+  test.for([8_192, 12_288, 20_480])('of %d bytes a second gets through', async (bytesPerSecond) => {
+    const body = rows(bytesPerSecond, 12);
+    const text = await upload({ bytesPerSecond, body });
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(text).toContain(`"created":${body.split('\n').length},"failed":0`);
+  });
+
+  test('that is read whole for its Idempotency-Key gets through as slowly', async () => {
+    const logo = `{"data":"${'A'.repeat(108_000)}"}`;
+    const headers = 'Idempotency-Key: slow\r\n';
+    const path = '/v1/logos';
+    const text = await upload({ bytesPerSecond: 9_000, path, body: logo, headers });
+    // Read, and found to be no picture: any answer to what was sent.
+    expect(text).toMatch(/^HTTP\/1\.1 4(?!08)\d\d /);
+    expect(text).toContain('"requestId"');
+  });
+
+  test.for([1, 0])(
+    'of %d bytes a second is told 408, with the numbers of its quota, and closed',
+    async (bytesPerSecond) => {
+      const body = rows(1_024, 1);
+      const text = await upload({ bytesPerSecond, path: '/v1/qr-codes', body });
+      expect(text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+      expect(text).toMatch(/^Content-Type: application\/problem\+json\r$/m);
+      expect(text).toMatch(/^Connection: close\r$/m);
+      expect(text).toMatch(/^X-RateLimit-Remaining: \d+\r$/m);
+      expect(text).toContain('"code":"request_timeout"');
+    },
+  );
+
+  test.for(['whole', 'streamed'])(
+    'that was paused and whose work takes 14 s gets its answer, %s',
+    async (kind) => {
+      async function* stream(): AsyncGenerator<Uint8Array> {
+        yield Buffer.from('first, ');
+        await pause(14_000);
+        yield Buffer.from('last');
+      }
+      const handle = async (request: Request): Promise<Reply> => {
+        request.limitBody(4_000_000);
+        await pause(100);
+        for await (const chunk of request.chunks()) void chunk;
+        if (kind === 'whole') await pause(14_000);
+        return { status: 200, headers: {}, body: kind === 'whole' ? 'first, last' : stream() };
+      };
+      const refuse = (): Reply => ({ status: 500, headers: {} });
+      const server = await openServer({ handle, refuse });
+      const body = new Uint8Array(3_000_000);
+      const answer = await fetch(`http://127.0.0.1:${server.port}/`, { method: 'POST', body });
+      expect(await answer.text()).toBe('first, last');
+      server.close();
+    },
+  );
 });

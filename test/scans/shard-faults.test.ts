@@ -58,31 +58,6 @@ it('keeps every number when the clock was wrong by a century, and counts on', as
   expect(engine.queries.analytics.lifetimeScans(5)).toBe(7);
 });
 
-it('counts once what a failed checkpoint had added', async () => {
-  const engine = openEngine();
-  const day = { fromDay: baseDay, toDay: baseDay };
-  const { analytics, topCodes } = engine.queries;
-  const counts = async (): Promise<number[]> => {
-    const top = await topCodes.find({ ...day, workspaceNo: 1, limit: 10, isListed: () => true });
-    return [...top.map(({ scans }) => scans), await analytics.scans({ workspace: 1 }, day)];
-  };
-  for (const failPoint of ['after', 'before'] as const) {
-    engine.failAfter = Number.MAX_SAFE_INTEGER;
-    engine.scan(0, baseDay * dayMs, [scanOf(1), scanOf(1), scanOf(1)]);
-    engine.cycle(0);
-    engine.failAfter = 0;
-    engine.failPoint = failPoint;
-    engine.checkpoint(0);
-  }
-  expect(engine.failures).toBe(2);
-  expect(await counts()).toEqual([6, 6]);
-  engine.failAfter = Number.MAX_SAFE_INTEGER;
-  engine.checkpoint(0);
-  expect(await counts()).toEqual([6, 6]);
-  engine.startShards(1);
-  expect(await counts()).toEqual([6, 6]);
-});
-
 it('keeps the chain of raw scans where a checkpoint comes while a window waits for its commit', () => {
   const engine = openEngine({ actorsMax: 2 });
   const scan = (second: number, ...codeNos: number[]): void => {

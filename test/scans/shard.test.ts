@@ -265,8 +265,12 @@ it('counts every journaled scan once, whatever crashes and fails', async () => {
     expect(engine.committed().length).toBe(engine.facts.length);
     await checkAll(engine.facts);
     engine.startShards(2);
-    engine.settle();
-    engine.checkpoint(0);
+    // The same shards save again and again.
+    for (const step of steps.filter(({ kind }) => kind === 'scan').slice(0, 3)) {
+      await run(engine, step);
+      engine.settle();
+      for (const shard of [0, 1]) engine.checkpoint(shard);
+    }
     await checkAll(engine.facts);
     expect(engine.shards[0]!.figures().actors).toBeLessThanOrEqual(actorsMax);
     for (const [index, consumer] of consumers.entries()) {

@@ -1,8 +1,9 @@
-/** Addresses as bytes: every spelling that a proxy may send, and none that it may not. */
+/** Addresses of clients: every spelling that a proxy may send and none that it may not; the bound of unknown codes. */
 import { isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { ClientAddresses } from '../../src/http/client-address.ts';
+import { MissThrottle, unknownPerMinuteMax } from '../../src/http/miss-throttle.ts';
 import { parseIpv4, unmapped } from '../../src/http/scanner-address.ts';
 
 describe('unmapped', () => {
@@ -12,11 +13,8 @@ describe('unmapped', () => {
     ['00000000000000000000ffff01020304', '01020304'],
     ['20010db8000000000000ffff01020304', '20010db8000000000000ffff01020304'],
   ])('%j is %s', (bytes, wanted) => {
-    expect(
-      Buffer.from(
-        unmapped(Uint8Array.from(Buffer.from(bytes, 'hex')).buffer, new Uint8Array(4)),
-      ).toString('hex'),
-    ).toBe(wanted);
+    const given = Uint8Array.from(Buffer.from(bytes, 'hex')).buffer;
+    expect(Buffer.from(unmapped(given, new Uint8Array(4))).toString('hex')).toBe(wanted);
   });
 });
 
@@ -71,5 +69,53 @@ describe('ClientAddresses.resolve', () => {
   test('a chain of thousands of hops is read to a bounded length', () => {
     const chain = Array(5_000).fill('10.1.1.1').join(',');
     expect(trusting.resolve('10.0.0.1', '', `1.1.1.1,${chain}`)).toBe('10.1.1.1');
+  });
+});
+
+/** Exact per bucket and minute. */
+
+const minuteMs = 60_000;
+const nowMs = 29_000_000 * minuteMs;
+const ipv4 = (last: number): Uint8Array => Uint8Array.of(203, 0, 113, last);
+const ipv6 = (net: number, host: number): Uint8Array =>
+  Uint8Array.from([32, 1, 13, 184, 0, 0, 0, net, 0, 0, 0, 0, 0, 0, 0, host]);
+
+function granted(throttle: MissThrottle, address: Uint8Array, tries: number, atMs: number): number {
+  let count = 0;
+  for (let i = 0; i < tries; i++) if (!throttle.isOver(address, atMs)) count++;
+  return count;
+}
+
+describe('MissThrottle', () => {
+  it('grants exactly the bound in every minute, to its last millisecond', () => {
+    const throttle = new MissThrottle(12_345);
+    expect(granted(throttle, ipv4(1), 400, nowMs)).toBe(unknownPerMinuteMax);
+    expect(granted(throttle, ipv4(1), 100, nowMs + minuteMs - 1)).toBe(0);
+    expect(granted(throttle, ipv4(2), 400, nowMs)).toBe(unknownPerMinuteMax);
+    expect(granted(throttle, ipv4(1), 400, nowMs + minuteMs)).toBe(unknownPerMinuteMax);
+  });
+
+  it('counts an IPv6 network as one', () => {
+    const throttle = new MissThrottle(1);
+    for (let host = 0; host < unknownPerMinuteMax; host++)
+      expect(throttle.isOver(ipv6(1, host), nowMs)).toBe(false);
+    expect(throttle.isOver(ipv6(1, 99), nowMs)).toBe(true);
+    expect(throttle.isOver(ipv6(2, 0), nowMs)).toBe(false);
+  });
+
+  it('spreads addresses over its buckets, differently with every seed', () => {
+    const buckets = (seed: number): Set<number> => {
+      const throttle = new MissThrottle(seed);
+      for (let i = 0; i < 4_096; i++) {
+        throttle.isOver(Uint8Array.of(10, 0, i >>> 8, i & 255), nowMs);
+      }
+      const cells = new Int32Array(throttle.memory);
+      return new Set([...cells.keys()].filter((at) => cells[at] !== 0));
+    };
+    const first = buckets(1);
+    const second = buckets(2);
+    // 4,096 balls into 65,536 bins fill 3,971 of them on average.
+    expect(first.size).toBeGreaterThan(3_850);
+    expect([...first].filter((at) => second.has(at)).length).toBeLessThan(500);
   });
 });

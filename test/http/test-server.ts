@@ -1,0 +1,19 @@
+/** The HTTP layer alone, on a free port of the loopback; a defect fails the test. */
+import { expect } from 'vitest';
+import { ClientAddresses } from '../../src/http/client-address.ts';
+import type { Handler } from '../../src/http/request.ts';
+import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
+
+export const openServer = async (
+  handler: Handler,
+  more: Partial<HttpServerOptions> = {},
+): Promise<HttpServer> =>
+  await HttpServer.open({
+    host: '127.0.0.1',
+    port: 0,
+    addresses: new ClientAddresses([]),
+    newRequestId: () => 'req_1',
+    handler,
+    onDefect: (error) => expect.fail(String(error)),
+    ...more,
+  });
