@@ -13,15 +13,7 @@ import { type ImageTasks, localTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
-import {
-  readPng,
-  type ReadPng,
-  readSvg,
-  readZxing,
-  scanBoth,
-  scanPng,
-  scanRows,
-} from './read-image.ts';
+import { readAny, readPng, type ReadPng, readZxing, scanBoth, scanPng } from './read-image.ts';
 import { anyLogo, cleanedRoundLogo, designs, roundLogoUrl } from './sample-designs.ts';
 
 const shortUrl = 'HTTPS://QR.EXAMPLE.COM/K7RM2X9D';
@@ -109,31 +101,19 @@ describe('draw: PNG', () => {
 describe('draw: SVG', () => {
   it.each(Object.entries(contents))('outlines exactly the modules of %s', async (_, content) => {
     const { side, modules } = createMatrix(content);
-    const { size, rows } = readSvg(await draw({ content, format: 'svg', size: 512 }));
-    expect(size).toBe(512);
-    const margin = Array.from({ length: 4 }, () => '.'.repeat(side + 8));
-    const expected = Array.from({ length: side }, (_row, y) => {
-      const line = Array.from({ length: side }, (_column, x) =>
-        modules[y * side + x] === 1 ? '#' : '.',
-      );
-      return `....${line.join('')}....`;
+    const [scale, edge] = [3, side + 8];
+    const size = scale * edge;
+    const picture = await readAny(await draw({ content, format: 'svg', size }), 'svg');
+    expect(picture.width).toBe(size);
+    const drawn = Array.from({ length: edge * edge }, (_none, at) => {
+      const [x, y] = [at % edge, Math.floor(at / edge)].map((module) => module * scale + 1);
+      return picture.rgba[(y! * size + x!) * 4] === 0 ? '#' : '.';
     });
-    const drawn = rows.map((row) => row.map((dark) => (dark ? '#' : '.')).join(''));
-    expect(drawn).toEqual([...margin, ...expected, ...margin]);
-  });
-
-  it('reads back', async () => {
-    const { rows } = readSvg(await draw({ content: shortUrl, format: 'svg', size: 512 }));
-    expect(scanRows(rows, 4)).toBe(shortUrl);
-  });
-
-  it('has one path for the symbol and refers to nothing outside', async () => {
-    const bytes = await draw({ content: shortUrl, format: 'svg', size: 512 });
-    const text = new TextDecoder().decode(bytes);
-    expect(text.match(/<path /g)).toHaveLength(2);
-    expect(text.replace('http://www.w3.org/2000/svg', '')).not.toMatch(
-      /https?:|<script|<image|href/,
-    );
+    const line = (y: number): string =>
+      Array.from(modules.subarray(y * side, (y + 1) * side), (dark) => '.#'[dark]).join('');
+    const margin = '.'.repeat(4 * edge);
+    const rows = Array.from({ length: side }, (_none, y) => `....${line(y)}....`);
+    expect(drawn.join('')).toBe([margin, ...rows, margin].join(''));
   });
 });
 
@@ -156,14 +136,8 @@ describe('draw: bytes', () => {
 });
 
 describe('draw: refusals', () => {
-  const refuse = async (content: string, size: number): Promise<Failure> => {
-    try {
-      await draw({ content, format: 'png', size });
-    } catch (error) {
-      if (error instanceof Failure) return error;
-    }
-    throw new Error('Cannot test a refusal: it was drawn, expected a Failure');
-  };
+  const refuse = (text: string, size: number) =>
+    failureOf(draw({ content: text, format: 'png', size }));
 
   it('refuses a size below one pixel a module with its quiet zone, and takes the next', async () => {
     const content = 'x'.repeat(200);
@@ -197,7 +171,6 @@ describe('draw: refusals', () => {
 
 const code = { dynamic: true, shortCode: 'K7RM2X9D', target: 'https://example.com/' };
 const shortUrlBase = 'https://qr.example.com';
-const content = 'HTTPS://QR.EXAMPLE.COM/K7RM2X9D';
 
 function openCheck(tasks: ImageTasks = localTasks) {
   const { store } = temporaryManagement();
@@ -224,29 +197,22 @@ describe('isScannable', () => {
   );
 
   test('the plain style is read for every kind of content', async () => {
-    const contents = [
-      content,
-      '7',
-      'WIFI:T:WPA;S:a\\;b;P:c\\:d\\\\e;;',
-      'x'.repeat(2_000),
-      '1'.repeat(5_000),
-    ];
-    for (const text of contents) {
+    for (const text of [contents['wifi']!, '7', 'x'.repeat(2_000), '1'.repeat(5_000)]) {
       expect(await isScannable({ content: text, style: styleOf({}) })).toBe(true);
     }
   });
 
   test('colors that a camera cannot tell apart are not read', async () => {
     const faint = styleOf({ foreground: '#fbfbfb' });
-    expect(await isScannable({ content, style: faint })).toBe(false);
+    expect(await isScannable({ content: shortUrl, style: faint })).toBe(false);
     const inverted = styleOf({ foreground: '#fff', background: '#000' });
-    expect(await isScannable({ content, style: inverted })).toBe(false);
+    expect(await isScannable({ content: shortUrl, style: inverted })).toBe(false);
   });
 
   test('a large logo on little error correction is not read', async () => {
     const logo = await cleanedRoundLogo();
     const style = styleOf({ logo: anyLogo, logoScale: 0.25, errorCorrection: 'L' });
-    expect(await isScannable({ content, style, logo })).toBe(false);
+    expect(await isScannable({ content: shortUrl, style, logo })).toBe(false);
   });
 });
 

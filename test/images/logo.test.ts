@@ -1,14 +1,15 @@
-/** Uploaded logos: what is stored is harmless, and hostile files are refused cheaply. */
+/** Uploaded logos: what is stored is harmless, hostile files are refused cheaply; the logo of a brand fits a page. */
 import { createServer } from 'node:http';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { LogoMediaType } from '../../src/images/formats.ts';
-import { cleanLogo } from '../../src/images/logo/logo.ts';
+import { cleanLogo, drawBrandLogo } from '../../src/images/logo/logo.ts';
 import { Logos } from '../../src/images/logo/logos.ts';
 import { svgCost, svgCostMax } from '../../src/images/logo/svg-cost.ts';
 import { localTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
+import { brandLogoBytesMax } from '../../src/model/routing/pages.ts';
 import { termKey } from '../../src/store/management/code-keys.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
@@ -17,8 +18,16 @@ import { StoredBytes } from '../support/stored-bytes.ts';
 import { readPng } from './read-image.ts';
 import { roundLogo } from './sample-designs.ts';
 
-const svg = (inside: string, attributes = 'viewBox="0 0 100 100"'): Buffer =>
-  Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${attributes}>${inside}</svg>`);
+const svgOf = (inside: string, attributes = 'viewBox="0 0 100 100"'): string =>
+  `<svg xmlns="http://www.w3.org/2000/svg" ${attributes}>${inside}</svg>`;
+const svg = (...parts: Parameters<typeof svgOf>): Buffer => Buffer.from(svgOf(...parts));
+const path = '<path d="M0 0h9v9z"/>';
+/** Each element stands for twice the one before. */
+const doubled = Array.from({ length: 30 }, (_none, at) =>
+  at === 0
+    ? `<g id="l0">${path}</g>`
+    : `<g id="l${at}"><use href="#l${at - 1}"/><use href="#l${at - 1}"/></g>`,
+).join('');
 const square = async (edge: number, format: 'png' | 'jpeg'): Promise<Buffer> =>
   await sharp({ create: { width: edge, height: edge, channels: 3, background: '#e4572e' } })
     .toFormat(format)
@@ -142,12 +151,7 @@ describe('cleanLogo', () => {
   });
 
   test('a bomb of repetitions ends in a moment', async () => {
-    const levels = Array.from({ length: 30 }, (_none, at) => {
-      const below =
-        at === 0 ? '<path d="M0 0h9v9z"/>' : `<use href="#l${at - 1}"/><use href="#l${at - 1}"/>`;
-      return `<g id="l${at}">${below}</g>`;
-    });
-    expect(await codeOf(svg(levels.join('')))).toBe('design.logo too_complex');
+    expect(await codeOf(svg(doubled))).toBe('design.logo too_complex');
   });
 
   test('a PNG bomb is refused by its header', async () => {
@@ -242,10 +246,51 @@ describe('Logos', () => {
   });
 });
 
-/** Logos as drawing programs write them are cheap; what multiplies is dear, and known to be undrawn. */
+/** Pixels that no format packs well: the worst photograph. */
+async function noise(width: number, height: number): Promise<Buffer> {
+  let seed = 1;
+  const bytes = Buffer.from(
+    Array.from({ length: width * height * 4 }, () => {
+      seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+      return seed >>> 24;
+    }),
+  );
+  return await sharp(bytes, { raw: { width, height, channels: 4 } })
+    .png()
+    .toBuffer();
+}
 
-const svgOf = (inside: string): string => `<svg xmlns="http://www.w3.org/2000/svg">${inside}</svg>`;
-const path = '<path d="M0 0h9v9z"/>';
+describe('drawBrandLogo', () => {
+  test('draws shapes as WebP with their transparency', async () => {
+    const drawn = await drawBrandLogo(Buffer.from(roundLogo), 'image/svg+xml');
+    expect(drawn.length).toBeLessThanOrEqual(brandLogoBytesMax);
+    const { format, width, height, hasAlpha } = await sharp(drawn).metadata();
+    expect([format, hasAlpha, width === height]).toEqual(['webp', true, true]);
+    expect(height).toBeGreaterThanOrEqual(48);
+  });
+
+  test.each([
+    [250, 250],
+    [700, 90],
+    [20, 3_000],
+    [1, 1],
+  ])('fits whatever the picture has: %i x %i', async (width, height) => {
+    const drawn = await drawBrandLogo(await noise(width, height), 'image/png');
+    expect(drawn.length).toBeLessThanOrEqual(brandLogoBytesMax);
+    const shape = await sharp(drawn).metadata();
+    const isSmall = width <= 384 && height <= 128;
+    if (!isSmall) expect(shape.width < width || shape.height < height).toBe(true);
+  });
+
+  test('refuses what no logo may be', async () => {
+    await expect(drawBrandLogo(svg('<script/>'), 'image/svg+xml')).rejects.toThrow(
+      'holds a script',
+    );
+    await expect(drawBrandLogo(Buffer.from('no'), 'image/png')).rejects.toThrow('is not image/png');
+  });
+});
+
+/** Logos as drawing programs write them are cheap; what multiplies is dear, and known to be undrawn. */
 
 describe('svgCost', () => {
   test('counts elements, and again what is referred to', () => {
@@ -273,11 +318,6 @@ describe('svgCost', () => {
     }
   });
 
-  const doubled = Array.from({ length: 30 }, (_none, at) =>
-    at === 0
-      ? `<g id="l0">${path}</g>`
-      : `<g id="l${at}"><use href="#l${at - 1}"/><use href="#l${at - 1}"/></g>`,
-  ).join('');
   test.each<[string, string]>([
     ['doublings', doubled],
     [

@@ -2,16 +2,10 @@
 import { Worker } from 'node:worker_threads';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import {
-  createLinkTableMemory,
-  keepScansLeft,
-  type LinkTableMemory,
-} from '../../src/links/layout.ts';
-import { LinkWriter } from '../../src/links/writer.ts';
+import { keepScansLeft, type LinkTableMemory } from '../../src/links/layout.ts';
+import type { LinkWriter } from '../../src/links/writer.ts';
 import type { ReaderReport, ReaderTask } from './reader.worker.ts';
-import { expiryOf, keyText, tagTarget } from './tagged-target.ts';
-import { createRandom } from './table.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { createRandom, expiryOf, keyText, openTable, taggedLink } from './table.ts';
 
 const readersMax = 2;
 const runMs = 800;
@@ -61,13 +55,7 @@ async function startReaders(mode: ReaderTask['mode'], memory: LinkTableMemory, k
 describe('LinkReader beside LinkWriter', () => {
   it('never sees a torn, wrong, stale or reused entry while keys come, change and go', async () => {
     const keys = 20_000;
-    const memory = createLinkTableMemory({
-      slotBytesMax: 2 ** 22,
-      arenaBytesMax: 2 ** 28,
-      readersMax,
-      linksExpected: 0,
-    });
-    const writer = new LinkWriter(memory, systemClock);
+    const { memory, writer } = openTable({ arenaBytesMax: 2 ** 28 });
     const readers = await startReaders('verify', memory, keys);
     const random = createRandom(7);
     const versions = new Int32Array(keys);
@@ -105,28 +93,15 @@ describe('LinkReader beside LinkWriter', () => {
     function put(key: number): void {
       const version = versions[key]! + 1;
       versions[key] = version;
-      writer.put({
-        key: keyText(key),
-        codeNo: key + 1,
-        workspaceNo: version,
-        target: tagTarget({ key, version }),
-        expiresAtMs: expiryOf(version),
-        scansLeft: version % 4 === 0 ? version : -1,
-        state: 'live',
-      });
+      const scansLeft = version % 4 === 0 ? version : -1;
+      writer.put(taggedLink(key, version, { scansLeft, expiresAtMs: expiryOf(version) }));
       Atomics.store(readers.finished, key, version * 2);
     }
   });
 
   it('grants exactly as many scans as the limits allow while codes are re-targeted and limits change', async () => {
     const keys = 8;
-    const memory = createLinkTableMemory({
-      slotBytesMax: 2 ** 20,
-      arenaBytesMax: 2 ** 28,
-      readersMax,
-      linksExpected: keys,
-    });
-    const writer = new LinkWriter(memory, systemClock);
+    const { memory, writer } = openTable({ arenaBytesMax: 2 ** 28, linksExpected: keys });
     const limits = Array.from({ length: keys }, (_, key) => 20_000 + key);
     limits.forEach((limit, key) => put(key, 1, limit));
     const readers = await startReaders('take', memory, keys);
@@ -151,16 +126,7 @@ describe('LinkReader beside LinkWriter', () => {
     });
 
     function put(key: number, version: number, scansLeft: number): void {
-      const target = tagTarget({ key, version });
-      writer.put({
-        key: keyText(key),
-        codeNo: key + 1,
-        workspaceNo: version,
-        target,
-        expiresAtMs: 0,
-        scansLeft,
-        state: 'live',
-      });
+      writer.put(taggedLink(key, version, { scansLeft }));
     }
   });
 });

@@ -5,8 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { LinkTableMemory } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
-import { createRandom } from './table.ts';
-import { expiryOf, keyText, parseTarget } from './tagged-target.ts';
+import { createRandom, expiryOf, keyText, parseTarget } from './table.ts';
 
 export interface ReaderTask {
   readonly mode: 'verify' | 'take';
