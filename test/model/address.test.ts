@@ -30,21 +30,7 @@ describe('parseAddress', () => {
   ])('%s', (text, wanted) => expect(hex(text)).toBe(wanted));
 
   it('reads every address that there is, and nothing else', () => {
-    const part = fc.constantFrom(
-      ':',
-      '.',
-      '%',
-      '/',
-      '[',
-      '::',
-      '0',
-      '1',
-      'ffff:',
-      '127',
-      '256',
-      '0x7f',
-      '01',
-    );
+    const part = fc.constantFrom(...': . % / [ :: 0 1 ffff: 127 256 0x7f 01'.split(' '));
     const texts = fc.oneof(
       fc.ipV6(),
       fc.ipV4(),

@@ -91,19 +91,9 @@ test('a day survives writing and reading', () => {
 });
 
 test('impossible dates and other forms are no days', () => {
-  for (const text of [
-    '2026-02-29',
-    '2026-02-30',
-    '2026-13-01',
-    '2026-00-10',
-    '2026-1-1',
-    '1969-12-31',
-    '0000-01-01',
-    '2026-03-04T00:00:00Z',
-    ' 2026-03-04',
-    '2026-03-04\n',
-    '',
-  ]) {
+  const impossible = '2026-02-29,2026-02-30,2026-13-01,2026-00-10,1969-12-31,0000-01-01';
+  const others = '2026-1-1,2026-03-04T00:00:00Z, 2026-03-04,2026-03-04\n,';
+  for (const text of `${impossible},${others}`.split(',')) {
     expect(parseDay(text), text).toBeUndefined();
   }
   expect(parseDay('2024-02-29')).toBe(dayOf(Date.UTC(2024, 1, 29)));
