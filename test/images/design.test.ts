@@ -1,7 +1,7 @@
 /** Shapes of designs, styles, colors and what is legible. */
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { imageContent, printedShortUrl } from '../../src/images/content.ts';
+import { printedShortUrl } from '../../src/images/content.ts';
 import { design, parseDesign } from '../../src/images/design/design.ts';
 import { legibilityFaults } from '../../src/images/design/scannability-check.ts';
 import {
@@ -205,29 +205,5 @@ describe('printedShortUrl', () => {
     const scanned = scanPng(await draw({ content: printed, format: 'png', size: 256 }));
     expect(scanned).toEqual({ content: printed, version: 2 });
     expect(new URL(printed).origin).toBe('https://qr.example.com');
-  });
-});
-
-describe('imageContent', () => {
-  it('is the short URL of a dynamic code, whatever its target', () => {
-    const source = { dynamic: true, shortCode: 'K7RM2X9D', target: 'https://example.com/' };
-    const content = imageContent(source, 'http://localhost:8081');
-    expect(content).toBe('HTTP://LOCALHOST:8081/K7RM2X9D');
-    expect(
-      imageContent({ ...source, target: 'https://other.example/' }, 'http://localhost:8081'),
-    ).toBe(content);
-  });
-
-  it.each(['https://example.com/Path?q=1', 'WIFI:T:WPA;S:a;P:b;;', 'geo:52.5,13.4'])(
-    'is the target itself of a static code: %s',
-    (target) => {
-      expect(imageContent({ dynamic: false, target }, 'http://localhost:8081')).toBe(target);
-    },
-  );
-
-  it('refuses a dynamic code without a short code: it cannot exist', () => {
-    expect(() => imageContent({ dynamic: true, target: 'x' }, 'http://localhost:8081')).toThrow(
-      /no short code/,
-    );
   });
 });

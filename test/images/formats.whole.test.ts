@@ -3,7 +3,6 @@
  * formats, and the same as in the fixtures, which a person has looked at.
  */
 import { readFile, writeFile } from 'node:fs/promises';
-import { PNG } from 'pngjs';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { draw } from '../../src/images/draw/drawing.ts';
@@ -105,17 +104,3 @@ function difference(one: ReadPng, other: ReadPng): number {
   const sum = one.rgba.reduce((total, value, at) => total + Math.abs(value - other.rgba[at]!), 0);
   return sum / 255 / (one.width * one.height * 3);
 }
-
-test('the measure of likeness can fail', () => {
-  const white = new PNG({ width: 2, height: 2 });
-  white.data.fill(255);
-  const other = new PNG({ width: 2, height: 2 });
-  other.data.fill(255);
-  other.data[0] = 0;
-  const picture = ({ data }: PNG): ReadPng => ({
-    width: 2,
-    height: 2,
-    rgba: new Uint8ClampedArray(data),
-  });
-  expect(difference(picture(white), picture(other))).toBeCloseTo(1 / 12);
-});
