@@ -239,8 +239,11 @@ describe('ScannabilityCheck', () => {
     await expect(check.accept(1, code, { foreground: '#111' })).rejects.toThrow('drawn');
   });
 
-  test('an unreadable design is refused with advice, and its logo is not stored', async () => {
+  test('an unreadable design is refused with advice; neither its logo nor that of a preview is stored', async () => {
     const { check, logos } = openCheck();
+    const image = { format: 'svg', size: 200 } as const;
+    const bytes = await check.preview(1, code, { dotStyle: 'rounded', logo: roundLogoUrl }, image);
+    expect(Buffer.from(bytes).toString()).toMatch(/^<svg .*<image /s);
     const given = { logo: roundLogoUrl, logoScale: 0.25, errorCorrection: 'L', margin: 2 };
     const failure = await failureOf(check.accept(1, code, given));
     expect(failure.code).toBe('unscannable');
