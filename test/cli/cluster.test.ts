@@ -2,16 +2,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { run } from '../../src/cli/run.ts';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
-import { FolderLock } from '../../src/engine/takeover/folder-lock.ts';
-import { hostTakeovers } from '../../src/engine/takeover/host-takeovers.ts';
 import { Failure } from '../../src/model/failure.ts';
 import type { EdgeStatus } from '../../src/node/edge/edge-status.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { TestHost } from '../engine/takeover/conversation.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
+import { runHere, serve } from './running.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -24,10 +19,9 @@ const core = { ...node, QZ_CLUSTER_SECRET: 'the secret of a cluster in these tes
 const edge = { ...node, QZ_CLUSTER_ROLE: 'edge' };
 
 /** The data folder of a service. @param answers by command; asked with its input */
-async function serve(answers: Readonly<Record<string, (input: unknown) => unknown>>) {
+async function start(answers: Readonly<Record<string, (input: unknown) => unknown>>) {
   const dataDir = temporaryFolder();
   mkdirSync(join(dataDir, 'journal'));
-  const lock = await FolderLock.take(openDataFolder(dataDir));
   const asked: unknown[] = [];
   const commands = Object.entries(answers).map(([name, answer]) => [
     name,
@@ -36,25 +30,13 @@ async function serve(answers: Readonly<Record<string, (input: unknown) => unknow
       return answer(input);
     },
   ]);
-  const log = createLog('silent');
-  const table = Object.fromEntries(commands);
-  const hosting = hostTakeovers(lock, new TestHost(), log, table);
-  onTestFinished(async () => {
-    await hosting.close();
-    await lock.unlock();
-  });
+  onTestFinished(await serve(dataDir, Object.fromEntries(commands)));
   return { asked, environment: { QZ_DATA_DIR: dataDir } };
 }
 
 async function cluster(environment: Environment, ...words: string[]) {
-  const lines: string[] = [];
-  const code = await run(['cluster', ...words], {
-    result: (text) => void lines.push(text),
-    show: () => Promise.resolve(),
-    progress: (text) => void lines.push(text),
-    environment,
-  });
-  return { code, text: lines.join('\n') };
+  const { code, result, progress } = await runHere(['cluster', ...words], environment);
+  return { code, text: result + progress };
 }
 
 const status: ClusterStatus = {
@@ -98,7 +80,7 @@ const status: ClusterStatus = {
 
 it('status is a table, or JSON', async () => {
   let seen: ClusterStatus = status;
-  const { environment } = await serve({ 'cluster.status': () => seen });
+  const { environment } = await start({ 'cluster.status': () => seen });
   const own = { ...core, ...environment };
   expect(await cluster(own, 'status')).toEqual({
     code: 0,
@@ -124,14 +106,14 @@ it('status says that versions differ while some nodes are not upgraded', async (
   const [a, other] = status.nodes;
   const others = ['b', 'c'].map((name) => ({ ...a, name, version: '0.1.0' }));
   const nodes = [a, ...others, { ...other, name: 'd' }];
-  const { environment } = await serve({ 'cluster.status': () => ({ ...status, nodes }) });
+  const { environment } = await start({ 'cluster.status': () => ({ ...status, nodes }) });
   expect((await cluster({ ...core, ...environment }, 'status')).text).toContain(
     '\nan upgrade is under way: a runs 0.2.0; b, c run 0.1.0\n',
   );
 });
 
 it('handover and leave ask the running node', async () => {
-  const { asked, environment } = await serve({
+  const { asked, environment } = await start({
     'cluster.handover': () => ({ leader: 'c', ms: 41 }),
     'cluster.leave': (input) => {
       if (JSON.stringify(input).includes('"f"')) {
@@ -176,7 +158,7 @@ it('an edge says what it has, and leaves the rest to the cores', async () => {
     contactSeconds: 1.26,
     problems: ['links may be old: no core has answered'],
   };
-  const { environment } = await serve({ 'cluster.status': () => seen });
+  const { environment } = await start({ 'cluster.status': () => seen });
   expect(await cluster({ ...node, ...environment }, 'status', '--role', 'edge')).toEqual({
     code: 0,
     text: [

@@ -6,6 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { run } from '../../src/cli/health.ts';
+import { runHere } from './running.ts';
 
 const fixture = (name: string): URL => new URL(`../fixtures/receiver-tls/${name}`, import.meta.url);
 
@@ -22,23 +23,8 @@ async function listen(started: Server, host: string): Promise<string> {
   return String(typeof address === 'object' ? address?.port : '');
 }
 
-interface Outcome {
-  readonly code: number;
-  readonly result: readonly string[];
-  readonly progress: readonly string[];
-}
-
-async function health(environment: Record<string, string>, ...options: string[]): Promise<Outcome> {
-  const result: string[] = [];
-  const progress: string[] = [];
-  const code = await run(['health', ...options], {
-    result: (text) => void result.push(text),
-    show: () => Promise.resolve(),
-    progress: (text) => void progress.push(text),
-    environment,
-  });
-  return { code, result, progress };
-}
+const health = async (environment: Record<string, string>, ...options: string[]) =>
+  await runHere(['health', ...options], environment, run);
 
 /** Ready or not, alive in any case. */
 const service =
@@ -51,17 +37,11 @@ const service =
 it('a service that is ready is 0, one that is not is 1 with its reasons, and still live', async () => {
   const started = createServer(service(true));
   const environment = { QZ_API_PORT: await listen(started, '127.0.0.1') };
-  expect(await health(environment)).toEqual({
-    code: 0,
-    result: ['/health/ready good'],
-    progress: [],
-  });
+  const good = { code: 0, result: '/health/ready good', progress: '' };
+  expect(await health(environment)).toEqual(good);
   started.removeAllListeners('request').on('request', service(false));
-  expect(await health(environment)).toEqual({
-    code: 1,
-    result: [],
-    progress: ['/health/ready counting is behind'],
-  });
+  const behind = { code: 1, result: '', progress: '/health/ready counting is behind' };
+  expect(await health(environment)).toEqual(behind);
   expect(await health(environment, '--live')).toMatchObject({ code: 0 });
 });
 
@@ -75,7 +55,7 @@ it('it asks where the service listens, with TLS where that has TLS', async () =>
     QZ_API_TLS_CERT_FILE: fileURLToPath(certFile),
     QZ_API_TLS_KEY_FILE: fileURLToPath(keyFile),
   };
-  expect(await health(environment)).toMatchObject({ code: 0, result: ['/health/ready good'] });
+  expect(await health(environment)).toMatchObject({ code: 0, result: '/health/ready good' });
 });
 
 it('nobody there is 1 with the reason, a setting or a word that does not exist is 2', async () => {
@@ -84,8 +64,8 @@ it('nobody there is 1 with the reason, a setting or a word that does not exist i
   server = undefined;
   expect(await health({ QZ_API_PORT: port })).toEqual({
     code: 1,
-    result: [],
-    progress: [`Cannot reach the service on port ${port}: connect ECONNREFUSED 127.0.0.1:${port}`],
+    result: '',
+    progress: `Cannot reach the service on port ${port}: connect ECONNREFUSED 127.0.0.1:${port}`,
   });
   expect(await health({ QZ_API_PORT: 'x' })).toMatchObject({ code: 2 });
   expect(await health({}, '--dead')).toMatchObject({ code: 2 });

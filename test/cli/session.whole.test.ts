@@ -3,16 +3,12 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Fill, Session } from '../../src/cli/session.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
-import type { CommandTable } from '../../src/engine/commands/command-table.ts';
 import { dataFolderAt } from '../../src/engine/data-folder.ts';
-import { folderOwner, FolderLock } from '../../src/engine/takeover/folder-lock.ts';
-import { hostTakeovers } from '../../src/engine/takeover/host-takeovers.ts';
-import { TestHost } from '../engine/takeover/conversation.ts';
+import { folderOwner } from '../../src/engine/takeover/folder-lock.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { addFirstOwner } from '../support/fakes/first-owner.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { serve } from './running.ts';
 
-const log = createLog('silent');
 let config: Config;
 
 beforeEach(async () => {
@@ -25,16 +21,6 @@ function openSession(fill?: Fill): Session {
   const session = new Session(config, fill);
   onTestFinished(() => session.close());
   return session;
-}
-
-/** A service on the folder. @returns stops it */
-async function serve(table: CommandTable): Promise<() => Promise<void>> {
-  const lock = await FolderLock.take(dataFolderAt(config.dataDir));
-  const hosting = hostTakeovers(lock, new TestHost(), log, table);
-  return async () => {
-    await hosting.close();
-    await lock.unlock();
-  };
 }
 
 test('without a service the command locks the folder and runs the operations itself', async () => {
@@ -57,7 +43,7 @@ test('without a service the command locks the folder and runs the operations its
 });
 
 test('a service that stops and one that starts between two operations: each is asked in its turn', async () => {
-  const stop = await serve({ 'keys.list': async () => ['of the service'] });
+  const stop = await serve(config.dataDir, { 'keys.list': async () => ['of the service'] });
   let opened = 0;
   const session = openSession(async () => void (opened += 1));
   expect([await session.ask('keys.list', {}), opened]).toEqual([['of the service'], 0]);
@@ -65,7 +51,7 @@ test('a service that stops and one that starts between two operations: each is a
   expect(await session.ask('keys.list', {})).toMatchObject([{ name: 'First key' }]);
   expect(opened).toBe(1);
   // It keeps the folder to its end.
-  await expect(serve({})).rejects.toThrow('in use by a command');
+  await expect(serve(config.dataDir, {})).rejects.toThrow('in use by a command');
 });
 
 test('a command waits for another one that has the folder', async () => {

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildDemo, readDemo, writeDemo } from '../../../src/cli/demo/build-demo.ts';
 import { openReceiver, paths, receiverNetwork } from '../../../src/cli/demo/receiver.ts';
 import { colleagues, owner } from '../../../src/cli/demo/script.ts';
-import { run } from '../../../src/cli/run.ts';
 import { dayOf, formatDay } from '../../../src/model/day.ts';
 import { Client, type Json, word } from '../../support/client.ts';
 import { freePorts, startProcess, withDataFolder } from '../../support/process.ts';
 import { oneDayMs, soon, whileOneDay } from '../../support/soon.ts';
 import { TestService } from '../../support/test-service.ts';
+import { runHere } from '../running.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quietzone-demo-'));
 const printed: string[] = [];
@@ -123,14 +123,8 @@ it('neither a demo nor a folder with something else is written over', async () =
     await expect(buildDemo(context, other, true)).rejects.toThrow('it has other files');
   }
   expect(readFileSync(join(other, 'notes.txt'), 'utf8')).toBe('of a person');
-  const said: string[] = [];
-  const code = await run(['demo', '--existing', '--dir', other], {
-    result: () => undefined,
-    show: async () => undefined,
-    progress: (line) => void said.push(line),
-    environment: {},
-  });
-  expect([code, said.join('\n')]).toEqual([1, expect.stringContaining('has no demo')]);
+  const { code, progress } = await runHere(['demo', '--existing', '--dir', other], {});
+  expect([code, progress]).toEqual([1, expect.stringContaining('has no demo')]);
   rmSync(other, { recursive: true });
 });
 

@@ -9,6 +9,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { type GeoFiles, openGeo } from '../../../src/scans/visitor/geo/geo-data.ts';
 import { geoWarning } from '../../../src/model/scan.ts';
 import { Geo, type GeoData } from '../../../src/scans/visitor/geo/geo.ts';
+import { parsePlace } from '../../../src/scans/visitor/geo/place.ts';
 import { checkTable } from '../../../src/scans/visitor/geo/table-units.ts';
 import { shipped } from '../../../src/shipped.ts';
 import { parseAddress } from '../../support/address.ts';
@@ -79,67 +80,39 @@ describe("an operator's files", () => {
 
 /** City and country of a place are of one record: two files that disagree must not make a place that is in neither. */
 describe('a place', () => {
-  const at = (geo: Geo, address: string) => geo.lookup(parseAddress(address), 0);
   const geoLite = (code: string, city?: string): MmdbRecord => ({
     ...(code === '' ? {} : { country: { iso_code: code } }),
     ...(city === undefined ? {} : { city: { names: { en: city } } }),
   });
-  const cityFile4 = write(
-    'cities-4.mmdb',
-    writeMmdb(4, [
-      ['81.2.69.0/24', geoLite('GB', 'London')],
-      ['81.2.70.0/24', geoLite('', 'London')],
-      ['81.2.71.0/24', geoLite('GB')],
-    ]),
-  );
-  const cityFileV6 = write('cities-6.mmdb', writeMmdb(6, [['2a02::/16', geoLite('GB', 'London')]]));
-  const countryFile4 = write(
-    'countries-4.mmdb',
-    writeMmdb(4, [
-      ['81.2.64.0/20', { country_code: 'US' }],
-      ['9.0.0.0/8', { country_code: 'US' }],
-    ]),
-  );
-  const geo = new Geo(ownGeo({ countryFile: countryFile4, cityFileV4: cityFile4, cityFileV6 }));
 
   it.each([
-    ['81.2.69.142', 'London, GB', 'the record of cities, whatever the countries say'],
-    ['81.2.70.1', ' US', 'a city without its country is not taken'],
-    ['81.2.71.1', ' GB', 'a country of the cities, without a city'],
-    ['81.2.72.1', ' US', 'no record of cities: the country alone'],
-    ['9.9.9.9', ' US', 'the same'],
-    ['2a02::1', 'London, GB', 'IPv6'],
-    ['2a03::1', ' ZZ', 'no record at all'],
-  ])('%s is in %s: %s', (address, named) => {
-    const { city, country, namedCity } = at(geo, address);
-    expect(city === '' ? ` ${country}` : namedCity).toBe(named);
+    ['GB', 'London', 'London, GB'],
+    ['', 'London', 'ZZ'],
+    ['GB', undefined, 'GB'],
+    ['AT', 'Vienna (Floridsdorf)', 'Vienna, AT'],
+    ['CH', 'Zurich (Zurich (Kreis 11) / Oerlikon)', 'Zurich, CH'],
+    ['KR', 'Yongsan-dong (Hangangno 3(sam)-ga)', 'Yongsan-dong, KR'],
+    ['IN', 'Mumbai (Kurla (w)', 'Mumbai, IN'],
+    ['DE', 'Cologne (Ehrenfeld, Cologne)', 'Cologne, DE'],
+    ['DE', 'Frankfurt (Oder)', 'Frankfurt (Oder), DE'],
+    ['DE', 'Kempten (Allgau) (Ursulasried)', 'Kempten (Allgau), DE'],
+    ['DE', 'Freiburg (Elbe) Flecken', 'Freiburg (Elbe) Flecken, DE'],
+    ['AT', '(Floridsdorf)', '(Floridsdorf), AT'],
+    ['AT', '', 'AT'],
+    ['AT', `${'long '.repeat(40)}(district)`, `${'long '.repeat(40).slice(0, 128)}, AT`],
+  ])('of %j and %j is %j', (code, city, expected) => {
+    const { country, namedCity } = parsePlace(geoLite(code, city));
+    expect(namedCity === '' ? country : namedCity).toBe(expected);
   });
 
-  it('of IPv4 alone know no IPv6 address, not even one that begins as a known IPv4 address does', () => {
-    const only = new Geo(ownGeo({ countryFile: cityFileV6 }));
-    expect(at(only, '2a02::1').country).toBe('GB');
-    const write4 = write('first-bits.mmdb', writeMmdb(4, [['42.2.0.0/16', geoLite('US')]]));
-    const four = new Geo(ownGeo({ countryFile: write4 }));
-    expect(at(four, '42.2.0.1').country).toBe('US');
-    expect(at(four, '2a02::1').country).toBe('ZZ');
-  });
-
-  it.each([
-    ['Vienna (Floridsdorf)', 'Vienna'],
-    ['Zurich (Zurich (Kreis 11) / Oerlikon)', 'Zurich'],
-    ['Yongsan-dong (Hangangno 3(sam)-ga)', 'Yongsan-dong'],
-    ['Mumbai (Kurla (w)', 'Mumbai'],
-    ['Cologne (Ehrenfeld, Cologne)', 'Cologne'],
-    ['Frankfurt (Oder)', 'Frankfurt (Oder)'],
-    ['Kempten (Allgau) (Ursulasried)', 'Kempten (Allgau)'],
-    ['Freiburg (Elbe) Flecken', 'Freiburg (Elbe) Flecken'],
-    ['(Floridsdorf)', '(Floridsdorf)'],
-    ['', ''],
-    [`${'long '.repeat(40)}(district)`, 'long '.repeat(40).slice(0, 128)],
-  ])('%s is counted as %s', (name, city) => {
-    const path = write('names.mmdb', writeMmdb(4, [['8.0.0.0/8', geoLite('AT', name)]]));
-    const named = new Geo(ownGeo({ cityFileV4: path }));
-    expect(at(named, '8.8.8.8').city).toBe(city);
+  it('of IPv4 alone knows no IPv6 address, not even one that begins as a known IPv4 address does', () => {
+    const six = write('six.mmdb', writeMmdb(6, [['2a02::/16', geoLite('GB', 'London')]]));
+    expect(placesIn(ownGeo({ cityFileV6: six }), '2a02::1', '2a03::1')).toEqual([
+      'London, GB',
+      'ZZ',
+    ]);
+    const four = write('four.mmdb', writeMmdb(4, [['42.2.0.0/16', geoLite('US')]]));
+    expect(placesIn(ownGeo({ countryFile: four }), '42.2.0.1', '2a02::1')).toEqual(['US', 'ZZ']);
   });
 });
 

@@ -11,7 +11,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Brokers } from '../../../config/demo/brokers.ts';
 import type { NatsServer } from '../../../config/demo/nats-server.ts';
-import { startBrokers } from '../../cluster/nats/brokers.ts';
+import type { NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
+import { type Beat, readBeat } from '../../../src/cluster/nodes/beat-message.ts';
+import { openNats, startBrokers } from '../../cluster/nats/brokers.ts';
 import { CuttablePath } from '../../cluster/nats/cuttable-path.ts';
 import { freePorts, pause } from '../../support/process.ts';
 import { Random } from '../random.ts';
@@ -29,7 +31,6 @@ import {
   spread,
 } from '../report.ts';
 import { drawSettings } from '../site.ts';
-import { Beats } from './beats.ts';
 import { becomeEqual, type Equality } from './copies.ts';
 import { Failovers, type FaultKind, Faults } from './faults.ts';
 import { type NodeRole, ServiceNode } from './node.ts';
@@ -268,3 +269,71 @@ const settingsOf = (random: Random): Readonly<Record<string, string>> => ({
   QZ_WEBHOOKS_THREADS: '1',
   ...toLoopback,
 });
+
+/** Shorter than a leader's: a node whose beats come late is not counted on. */
+const recentBeatMs = 1_000;
+/** So long without a gap. */
+const steadyBeatsMs = 2_000;
+
+interface Received {
+  /** The start of its process. */
+  readonly instance: string;
+  atMs: number;
+  /** Since then no beat was late. */
+  sinceMs: number;
+}
+
+/**
+ * Which nodes are connected, as the brokers have it: each node publishes a beat every 500 ms, and a leader waits for
+ * those whose last one came within 2 s. Received here over a connection to each broker, so that a broker that dies hides
+ * no node.
+ */
+class Beats {
+  readonly #connections: readonly NatsConnection[];
+  readonly #received = new Map<string, Received>();
+
+  private constructor(connections: readonly NatsConnection[]) {
+    this.#connections = connections;
+    for (const connection of connections) {
+      for (const subject of ['qz.nodes.*', 'qz.edge.*.beat']) {
+        connection.subscribe(subject, (bytes) => this.#take(readBeat(bytes)));
+      }
+    }
+  }
+
+  static async open(urls: readonly string[]): Promise<Beats> {
+    const options = urls.map((url) => ({ servers: [url], nodeName: 'run' }));
+    return new Beats(await Promise.all(options.map(openNats)));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#connections.map((connection) => connection.close()));
+  }
+
+  /** @returns whether a beat of this node ever came */
+  knows(node: string): boolean {
+    return this.#received.has(node);
+  }
+
+  isConnected(node: string): boolean {
+    const received = this.#received.get(node);
+    const nowMs = performance.now();
+    return (
+      received !== undefined &&
+      nowMs - received.atMs < recentBeatMs &&
+      nowMs - received.sinceMs > steadyBeatsMs
+    );
+  }
+
+  #take(beat: Beat | undefined): void {
+    if (beat === undefined) return;
+    const { name, instance, isLast } = beat;
+    const nowMs = performance.now();
+    const received = this.#received.get(name);
+    const isSame = received?.instance === instance && nowMs - received.atMs <= recentBeatMs;
+    // The last one of a process comes again from each broker.
+    if (isLast) this.#received.set(name, { instance, atMs: -Infinity, sinceMs: nowMs });
+    else if (isSame) received.atMs = nowMs;
+    else this.#received.set(name, { instance, atMs: nowMs, sinceMs: nowMs });
+  }
+}
