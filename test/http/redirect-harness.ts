@@ -55,7 +55,6 @@ export interface RedirectHarness {
   readonly port: number;
   readonly links: LinkWriter;
   readonly redirects: RedirectThreads;
-  readonly journals: Journals;
   /** Why threads ended, from the log. */
   readonly deaths: () => unknown[];
   readonly areListening: () => boolean;
@@ -129,7 +128,6 @@ export async function startRedirects(
   return {
     port,
     redirects,
-    journals,
     links: new LinkWriter(memory, systemClock),
     deaths: () =>
       entries('a redirect thread failed, restarting').map((entry) => Reflect.get(entry, 'reason')),

@@ -100,12 +100,11 @@ describe('shape', () => {
 
 describe('style', () => {
   test('what styles alike has one key, what differs has another', () => {
-    const keys = Object.values(designs).map((given) => styleKey(styleOf(given)));
+    const keyOf = (given: Design): string => styleKey(styleOf(given));
+    const keys = Object.values(designs).map(keyOf);
     expect(new Set(keys).size).toBe(keys.length);
-    expect(styleKey(styleOf({ foreground: '#000', margin: 4 }))).toBe(styleKey(plainStyle));
-    expect(styleKey(styleOf({ foreground: '#ABCDEF' }))).toBe(
-      styleKey(styleOf({ foreground: '#abcdef' })),
-    );
+    expect(keyOf({ foreground: '#000', margin: 4 })).toBe(styleKey(plainStyle));
+    expect(keyOf({ foreground: '#ABCDEF' })).toBe(keyOf({ foreground: '#abcdef' }));
     expect(styleOf(undefined)).toBe(plainStyle);
   });
 

@@ -9,6 +9,7 @@ import jsqr from 'jsqr';
 import * as mupdf from 'mupdf';
 import { PNG } from 'pngjs';
 import sharp from 'sharp';
+import type { ImageFormat } from '../../src/images/formats.ts';
 import { prepareZXingModule, readBarcodes, type ReadResult } from 'zxing-wasm/reader';
 
 const decode = jsqr.default;
@@ -22,10 +23,8 @@ export interface ReadPng {
 const wasm = createRequire(import.meta.url).resolve('zxing-wasm/reader/zxing_reader.wasm');
 prepareZXingModule({ overrides: { wasmBinary: Uint8Array.from(readFileSync(wasm)).buffer } });
 
-export type Format = 'png' | 'svg' | 'webp' | 'pdf' | 'eps';
-
 /** The picture on white paper, at its own size. */
-export async function readAny(bytes: Uint8Array, format: Format): Promise<ReadPng> {
+export async function readAny(bytes: Uint8Array, format: ImageFormat): Promise<ReadPng> {
   if (format === 'png') return onWhite(readPng(bytes));
   if (format === 'pdf') return readPdf(bytes);
   const file = format === 'eps' ? Buffer.from(epsAsSvg(bytes)) : bytes;

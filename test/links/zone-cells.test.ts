@@ -47,6 +47,13 @@ class Zones {
   }
 }
 
+function lookedAtADayAgo(zone: string, nowMs: number): [zones: Zones, cell: number] {
+  const zones = new Zones(nowMs - 25 * hourMs);
+  const cell = zones.cells.cellOf(zone);
+  zones.nowMs = nowMs;
+  return [zones, cell];
+}
+
 /** Around a change of each: by an hour, by half of one, over the date line, and of a zone that has none. */
 const changes = [
   ['America/New_York', '2026-03-08T07:00:00Z'],
@@ -82,9 +89,7 @@ describe('the clock of a zone', () => {
     onTestFinished(() => void vi.restoreAllMocks());
     for (const [zone, at] of changes) {
       for (const hours of [-49, -47, -25, -1, 0, 1, 23]) {
-        const zones = new Zones(Date.parse(at) + hours * hourMs - 25 * hourMs);
-        const cell = zones.cells.cellOf(zone);
-        zones.nowMs += 25 * hourMs;
+        const [zones, cell] = lookedAtADayAgo(zone, Date.parse(at) + hours * hourMs);
         const faults: string[] = [];
         let stores = 0;
         vi.spyOn(Atomics, 'store').mockImplementation((words, index, value) => {
@@ -105,9 +110,7 @@ describe('the clock of a zone', () => {
     for (const [zone, at] of changes) {
       for (const hours of [-47, -25, -1, 1]) {
         for (const readsBefore of [0, 1, 2]) {
-          const zones = new Zones(Date.parse(at) + hours * hourMs - 25 * hourMs);
-          const cell = zones.cells.cellOf(zone);
-          zones.nowMs += 25 * hourMs;
+          const [zones, cell] = lookedAtADayAgo(zone, Date.parse(at) + hours * hourMs);
           let reads = 0;
           const words = new Proxy(zones.arena.chunkOf(cell), {
             get(target, name): unknown {

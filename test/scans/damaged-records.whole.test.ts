@@ -103,42 +103,31 @@ afterAll(async () => await template.close());
 /** Right answers by question and number of scans, which are the same whatever is damaged. */
 const rightAnswers = new Map<string, string>();
 
-/** The numbers of every code and workspace, each compared with what was journaled. @returns whose were refused */
-async function refusedIn(engine: EngineHarness): Promise<string[]> {
+type Question = readonly [of: string, what: string, ask: () => unknown, right: () => unknown];
+
+/** The numbers of every code and workspace, and what was journaled of them. */
+function* questionsTo(engine: EngineHarness): Generator<Question> {
   const { analytics, topCodes } = engine.queries;
-  const refused = new Set<string>();
-  const wrong: string[] = [];
-  const compare = async (
-    name: string,
-    question: string,
-    ask: () => unknown,
-    right: () => unknown,
-  ): Promise<void> => {
-    const found = await Promise.resolve().then(ask).catch(refusal);
-    if (found === 'refused') refused.add(name);
-    const key = `${name} ${question} ${engine.facts.length}`;
-    const answer = rightAnswers.get(key) ?? JSON.stringify(right());
-    rightAnswers.set(key, answer);
-    if (found !== 'refused' && JSON.stringify(found) !== answer) {
-      wrong.push(`${name}, ${question}: ${JSON.stringify(found)}, expected ${answer}`);
-    }
-  };
   for (const code of codes) {
     const own = engine.facts.filter((fact) => fact.codeNo === code);
     const people = (): number => own.filter(isPerson).length;
     const name = `code ${code}`;
-    await compare(name, 'lifetime', () => analytics.lifetimeScans(code), people);
+    yield [name, 'lifetime', () => analytics.lifetimeScans(code), people];
     for (const [at, range] of ranges.entries()) {
       const facts = (): ScanFact[] => within(own, range);
-      const totals = (): unknown => analytics.totals({ code }, range);
-      await compare(name, `totals ${at}`, totals, () => analyticsOf(facts()));
-      const breakdown = (): unknown => analytics.breakdown({ code }, range, 'os');
-      await compare(name, `breakdown ${at}`, breakdown, () => breakdownOf(facts(), 'os'));
+      const os = (): unknown => analytics.breakdown({ code }, range, 'os');
+      yield [
+        name,
+        `totals ${at}`,
+        () => analytics.totals({ code }, range),
+        () => analyticsOf(facts()),
+      ];
+      yield [name, `breakdown ${at}`, os, () => breakdownOf(facts(), 'os')];
     }
     const { fromDay, toDay } = ranges[3]!;
     const series = (): unknown => analytics.series({ code }, ranges[3]!, 'day');
-    await compare(name, 'series', series, () => timeseriesOf(own, fromDay, toDay, 24));
-    await compare(`raw ${name}`, 'count', () => rawCount(engine, code), people);
+    yield [name, 'series', series, () => timeseriesOf(own, fromDay, toDay, 24)];
+    yield [`raw ${name}`, 'count', () => rawCount(engine, code), people];
   }
   for (const workspace of [1, 2]) {
     const own = engine.facts.filter((fact) => fact.workspaceNo === workspace);
@@ -146,13 +135,25 @@ async function refusedIn(engine: EngineHarness): Promise<string[]> {
     for (const [at, range] of ranges.entries()) {
       const facts = (): ScanFact[] => within(own, range);
       const totals = (): unknown => analytics.totals({ workspace }, range);
-      await compare(name, `totals ${at}`, totals, () => analyticsOf(facts()));
       const request = { ...range, workspaceNo: workspace, limit: 3, isListed: () => true };
-      const top = (): unknown => topCodes.find(request);
-      await compare(`top of ${name}`, `${at}`, top, () => topOf(scansByCode(facts(), codes), 3));
+      const top = (): unknown => topOf(scansByCode(facts(), codes), 3);
+      yield [name, `totals ${at}`, totals, () => analyticsOf(facts())];
+      yield [`top of ${name}`, `${at}`, () => topCodes.find(request), top];
     }
   }
-  expect(wrong).toEqual([]);
+}
+
+/** @returns whose numbers were refused; none is wrong */
+async function refusedIn(engine: EngineHarness): Promise<string[]> {
+  const refused = new Set<string>();
+  for (const [name, what, ask, right] of questionsTo(engine)) {
+    const found = await Promise.resolve().then(ask).catch(refusal);
+    const key = `${name} ${what} ${engine.facts.length}`;
+    const answer = rightAnswers.get(key) ?? JSON.stringify(right());
+    rightAnswers.set(key, answer);
+    if (found === 'refused') refused.add(name);
+    else expect(JSON.stringify(found), key).toBe(answer);
+  }
   return [...refused];
 }
 

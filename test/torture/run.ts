@@ -27,13 +27,23 @@ import type { SiteOptions } from './site.ts';
 import { runCases, runKills } from './takeover/faults.ts';
 import { runTakeovers } from './takeover/takeovers.ts';
 
-interface Run {
-  /** Options with their defaults. */
-  readonly numbers: Readonly<Record<string, number>>;
-  /** Options with their words: the first one is the default. */
-  readonly words: Readonly<Record<string, readonly string[]>>;
-  readonly start: (number: (name: string) => number, words: string[]) => Promise<void>;
-}
+const textOption = { type: 'string' } as const;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: textOption,
+    rate: textOption,
+    rounds: textOption,
+    'load-ms': textOption,
+    durability: textOption,
+    takeovers: textOption,
+    kills: textOption,
+    cases: textOption,
+    seconds: textOption,
+    'equal-within': textOption,
+  },
+});
+type Option = keyof typeof values;
 
 let faultCount = 0;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -50,89 +60,71 @@ async function showOnSite(seed: number, run: (site: SiteOptions) => Promise<Repo
   await withDataFolder(async (dataDir) => show(await run({ dataDir, ports, seed, onLine: say })));
 }
 
-const runs: Readonly<Record<string, Run>> = {
-  crash: {
-    numbers: { rounds: 20, 'load-ms': 6_000, rate: 3_000 },
-    words: { durability: ['process', 'power'] },
-    start: async (number, [durability]) => {
-      // A service does not make it.
-      makeGeoTable(() => undefined);
-      await showOnSite(number('seed'), (site) =>
-        runCrashes({
-          ...site,
-          rounds: number('rounds'),
-          durability: durability === 'power' ? 'power' : 'process',
-          loadMsMax: number('load-ms'),
-          perSecond: number('rate'),
-          isTimed: true,
-        }),
-      );
-    },
+/** @throws when it is none of these words; an empty list: no number */
+function option(name: Option, standard: string | number, words: readonly string[] = []): string {
+  const value = values[name] ?? String(standard);
+  const expected = words.join('|');
+  const fit = words.length === 0 ? /^\d+$/ : new RegExp(`^(,?(${expected})\\b)+$`);
+  if (!fit.test(value)) {
+    throw new Error(`Cannot run: --${name} is ${value}, expected ${expected || 'N'}`);
+  }
+  say(`--${name} ${value}`);
+  return value;
+}
+const number = (name: Option, standard: number): number => Number(option(name, standard));
+
+const runs: Readonly<Record<string, (seed: number) => Promise<void>>> = {
+  async crash(seed) {
+    const durability = option('durability', 'process', ['process', 'power']);
+    const crashes = {
+      rounds: number('rounds', 20),
+      durability: durability === 'power' ? 'power' : 'process',
+      loadMsMax: number('load-ms', 6_000),
+      perSecond: number('rate', 3_000),
+      isTimed: true,
+    } as const;
+    // A service does not make it.
+    makeGeoTable(() => undefined);
+    await showOnSite(seed, (site) => runCrashes({ ...site, ...crashes }));
   },
-  takeover: {
-    numbers: { takeovers: 20, kills: 60, rate: 2_000 },
-    words: { cases: ['all', 'none'] },
-    start: async (number, [cases]) => {
-      const [takeovers, kills, rate] = [number('takeovers'), number('kills'), number('rate')];
-      // Whether the kernel gives connections that a closing listener has not accepted to another one.
-      const file = '/proc/sys/net/ipv4/tcp_migrate_req';
-      const migrates = existsSync(file) ? readFileSync(file, 'utf8').trim() : 'unknown';
-      say(`net.ipv4.tcp_migrate_req = ${migrates}, load ${loadavg()[0]?.toFixed(1)}`);
-      makeGeoTable(() => undefined);
-      const load = { perSecond: rate, isMostlyIdle: true, steadyMs: 3_000, isTimed: true };
-      // Kills and cases are about what is counted, not about times.
-      const light = { perSecond: Math.min(rate, 500), isMostlyIdle: false };
-      const onSite = showOnSite.bind(undefined, number('seed'));
-      if (takeovers > 0) await onSite((site) => runTakeovers({ ...site, ...load, takeovers }));
-      if (kills > 0) await onSite((site) => runKills({ ...site, ...light }, kills));
-      if (cases === 'all') await onSite((site) => runCases({ ...site, ...light }));
-    },
+  async takeover(seed) {
+    const takeovers = number('takeovers', 20);
+    const kills = number('kills', 60);
+    const rate = number('rate', 2_000);
+    const cases = option('cases', 'all', ['all', 'none']);
+    // Whether the kernel gives connections that a closing listener has not accepted to another one.
+    const file = '/proc/sys/net/ipv4/tcp_migrate_req';
+    const migrates = existsSync(file) ? readFileSync(file, 'utf8').trim() : 'unknown';
+    say(`net.ipv4.tcp_migrate_req = ${migrates}, load ${loadavg()[0]?.toFixed(1)}`);
+    makeGeoTable(() => undefined);
+    const load = { perSecond: rate, isMostlyIdle: true, steadyMs: 3_000, isTimed: true };
+    // Kills and cases are about what is counted, not about times.
+    const light = { perSecond: Math.min(rate, 500), isMostlyIdle: false };
+    if (takeovers > 0) {
+      await showOnSite(seed, (site) => runTakeovers({ ...site, ...load, takeovers }));
+    }
+    if (kills > 0) await showOnSite(seed, (site) => runKills({ ...site, ...light }, kills));
+    if (cases === 'all') await showOnSite(seed, (site) => runCases({ ...site, ...light }));
   },
-  cluster: {
-    numbers: { seconds: 60, 'equal-within': 5 },
-    words: { kills: ['all', 'none', ...faultKinds] },
-    start: async (number, named) => {
-      const server = await findNatsServer();
-      if ('missing' in server) return say(`crash:cluster: not run: ${server.missing}`);
-      say(`nats-server ${server.version}`);
-      const kinds = faultKinds.filter((kind) => named.includes('all') || named.includes(kind));
-      const [seconds, seed] = [number('seconds'), number('seed')];
-      const equalMsMax = 1_000 * number('equal-within');
-      show(await runCluster({ server, seconds, seed, kinds, equalMsMax, onLine: say }));
-    },
+  async cluster(seed) {
+    const named = option('kills', 'all', ['all', 'none', ...faultKinds]).split(',');
+    const seconds = number('seconds', 60);
+    const equalMsMax = 1_000 * number('equal-within', 5);
+    const server = await findNatsServer();
+    if ('missing' in server) return say(`crash:cluster: not run: ${server.missing}`);
+    say(`nats-server ${server.version}`);
+    const kinds = faultKinds.filter((kind) => named.includes('all') || named.includes(kind));
+    show(await runCluster({ server, seconds, seed, kinds, equalMsMax, onLine: say }));
   },
 };
-
-/** @throws when a value is no number or none of its words */
-function read(run: Run, args: string[]): Readonly<Record<string, string>> {
-  const defaults: Record<string, string | number> = {
-    ...run.numbers,
-    ...Object.fromEntries(Object.entries(run.words).map(([key, [first = '']]) => [key, first])),
-    seed: Date.now() % 1_000_000,
-  };
-  const options = Object.fromEntries(
-    Object.keys(defaults).map((key) => [key, { type: 'string' } as const]),
-  );
-  const given = { ...defaults, ...parseArgs({ args, options }).values };
-  const values = Object.entries(given).map(([key, value]) => [key, String(value)] as const);
-  for (const [key, value] of values) {
-    const expected = run.words[key]?.join('|');
-    const fit = expected === undefined ? /^\d+$/ : new RegExp(`^(,?(${expected})\\b)+$`);
-    if (fit.test(value)) continue;
-    throw new Error(`Cannot run: --${key} is ${value}, expected ${expected ?? 'N'}`);
-  }
-  say(values.map(([key, value]) => `--${key} ${value}`).join(' '));
-  return Object.fromEntries(values);
-}
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(1));
 }
-const [name = '', ...args] = process.argv.slice(2);
+const [name = ''] = positionals;
 const run = runs[name];
 if (run === undefined) throw new Error(`Cannot run ${name}, expected ${Object.keys(runs).join()}`);
-const values = read(run, args);
-const words = Object.keys(run.words).flatMap((key) => values[key]!.split(','));
-await run.start((key) => Number(values[key]), words);
-say(faultCount === 0 ? 'passed' : `FAILED: ${faultCount} faults, seed ${values['seed']}`);
+const seed = number('seed', Date.now() % 1_000_000);
+await run(seed);
+say(faultCount === 0 ? 'passed' : `FAILED: ${faultCount} faults, seed ${seed}`);
 process.exit(faultCount === 0 ? 0 : 1);

@@ -57,19 +57,19 @@ export function writeMmdb(
       return encodeNode(sides[0]!, sides[1]!, recordBits);
     }),
   );
-  const metadata = map([
-    ['binary_format_major_version', uint16(2)],
-    ['binary_format_minor_version', uint16(0)],
-    ['build_epoch', uint32(builtSeconds)],
-    ['database_type', encode('test')],
-    ['description', map([])],
-    ['ip_version', uint16(ipVersion)],
-    ['languages', Buffer.from([0, 4])],
-    ['node_count', uint16(nodes.length)],
-    ['record_size', uint16(recordBits)],
-  ]);
+  const metadata = {
+    binary_format_major_version: 2,
+    binary_format_minor_version: 0,
+    build_epoch: builtSeconds,
+    database_type: 'test',
+    description: {},
+    ip_version: ipVersion,
+    languages: [],
+    node_count: nodes.length,
+    record_size: recordBits,
+  };
   const mark = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
-  return Buffer.concat([tree, Buffer.alloc(16), ...data, mark, metadata]);
+  return Buffer.concat([tree, Buffer.alloc(16), ...data, mark, encode(metadata)]);
 }
 
 /** Makes the nodes above a network. @returns the last of them, and the side where the network is */
@@ -98,28 +98,19 @@ function encodeNode(left: number, right: number, recordBits: 24 | 28 | 32): Buff
   );
 }
 
-function encode(value: string | MmdbRecord): Buffer {
-  if (typeof value !== 'string') {
-    return map(Object.entries(value).map(([name, one]) => [name, encode(one)]));
+/** Texts of up to 284 bytes, integers, empty lists, and maps of them. */
+function encode(value: string | number | object): Buffer {
+  if (typeof value === 'number') {
+    const bytes = Buffer.from([0xc4, 0, 0, 0, 0]);
+    bytes.writeUInt32BE(value, 1);
+    return bytes;
   }
-  const text = Buffer.from(value);
-  if (text.length < 29) return Buffer.concat([Buffer.from([0x40 | text.length]), text]);
-  return Buffer.concat([Buffer.from([0x40 | 29, text.length - 29]), text]);
-}
-
-function map(entries: ReadonlyArray<readonly [string, Buffer]>): Buffer {
-  return Buffer.concat([
-    Buffer.from([0xe0 | entries.length]),
-    ...entries.flatMap(([name, value]) => [encode(name), value]),
-  ]);
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.from([0xc4, 0, 0, 0, 0]);
-  bytes.writeUInt32BE(value, 1);
-  return bytes;
-}
-
-function uint16(value: number): Buffer {
-  return Buffer.from([0xa2, value >> 8, value & 0xff]);
+  if (typeof value === 'string') {
+    const text = Buffer.from(value);
+    const long = text.length < 29 ? [] : [text.length - 29];
+    return Buffer.concat([Buffer.from([0x40 | Math.min(29, text.length), ...long]), text]);
+  }
+  if (Array.isArray(value)) return Buffer.from([0, 4]);
+  const parts = Object.entries(value).map(([name, one]) => [encode(name), encode(one)]);
+  return Buffer.concat([Buffer.from([0xe0 | parts.length]), ...parts.flat()]);
 }
