@@ -63,6 +63,12 @@ async function* pieces(source: Source, count: number): AsyncGenerator<Uint8Array
   }
 }
 
+type Part = string | (() => Promise<string>);
+
+async function* each(...parts: readonly Part[]): AsyncGenerator<Uint8Array> {
+  for (const part of parts) yield Buffer.from(typeof part === 'string' ? part : await part());
+}
+
 const streamed = (body: AsyncIterable<Uint8Array>): Reply => ({ status: 200, headers: {}, body });
 
 function ask(server: HttpServer, text: string): Socket {
@@ -119,27 +125,15 @@ describe('a streamed answer', () => {
   });
 
   test('whose source fails is cut off, not ended', async () => {
-    const server = await serve(async () =>
-      streamed(
-        (async function* () {
-          yield new Uint8Array(10);
-          throw new Error('disk');
-        })(),
-      ),
-    );
+    const fails = (): Promise<string> => Promise.reject(new Error('disk'));
+    const server = await serve(async () => streamed(each('ten bytes.', fails)));
     const whole = fetch(`http://127.0.0.1:${server.port}/`).then((answer) => answer.arrayBuffer());
     await expect(whole).rejects.toThrow();
     expect(defects).toHaveLength(1);
   });
 
   test('is whole on a connection that ends with it', async () => {
-    const server = await serve(async () =>
-      streamed(
-        (async function* () {
-          yield Buffer.from('abc');
-        })(),
-      ),
-    );
+    const server = await serve(async () => streamed(each('abc')));
     // Answered before its body has come.
     const early = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n';
     const asked = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
@@ -156,27 +150,16 @@ describe('a streamed answer', () => {
   });
 
   test('does not count against the requests in flight, and a drain waits for it', async () => {
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const server = await serve(async () =>
-      streamed(
-        (async function* () {
-          yield new Uint8Array(1);
-          await released;
-          yield new Uint8Array(2);
-        })(),
-      ),
-    );
+    const rest = Promise.withResolvers<string>();
+    const server = await serve(async () => streamed(each('a', () => rest.promise)));
     const response = await fetch(`http://127.0.0.1:${server.port}/`);
     expect(server.inFlight).toBe(0);
     let isDrained = false;
     const drained = server.drain(20_000).then(() => void (isDrained = true));
     await pause(50);
     expect(isDrained).toBe(false);
-    release();
-    expect((await response.arrayBuffer()).byteLength).toBe(3);
+    rest.resolve('bc');
+    expect(await response.text()).toBe('abc');
     await drained;
   });
 });
@@ -342,17 +325,17 @@ describe.concurrent('a body on a slow line', () => {
   test.for(['whole', 'streamed'])(
     'that was paused and whose work takes 14 s gets its answer, %s',
     async (kind) => {
-      async function* stream(): AsyncGenerator<Uint8Array> {
-        yield Buffer.from('first, ');
-        await pause(14_000);
-        yield Buffer.from('last');
-      }
+      const late = async (): Promise<string> => await pause(14_000, 'last');
       const handle = async (request: Request): Promise<Reply> => {
         request.limitBody(4_000_000);
         await pause(100);
         for await (const chunk of request.chunks()) void chunk;
         if (kind === 'whole') await pause(14_000);
-        return { status: 200, headers: {}, body: kind === 'whole' ? 'first, last' : stream() };
+        return {
+          status: 200,
+          headers: {},
+          body: kind === 'whole' ? 'first, last' : each('first, ', late),
+        };
       };
       const refuse = (): Reply => ({ status: 500, headers: {} });
       const server = await openServer({ handle, refuse });
