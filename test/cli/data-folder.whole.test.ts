@@ -1,54 +1,43 @@
 /** Which commands make a data folder: a wrong path is told of, and nothing appears there. */
 import { hash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { openEnvironment } from '../../src/store/open-environment.ts';
 import { scansVersion } from '../../src/store/scans/scans.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 import { runCommand } from '../support/process.ts';
 
 let parent: string;
 let links: string;
 beforeEach(() => {
-  parent = mkdtempSync(join(tmpdir(), 'quietzone-typo-'));
+  parent = temporaryFolder();
   links = join(parent, 'links.ndjson');
   writeFileSync(links, '{"target":"https://example.com/"}\n');
 });
-afterEach(() => rmSync(parent, { recursive: true, force: true }));
 
-describe.each([
-  ['keys create', ['keys', 'create', '-n', 'till', '--json']],
-  ['keys list', ['keys', 'list']],
-  ['keys revoke', ['keys', 'revoke', 'key_00000000000000000000']],
-  ['keys rotate-signing', ['keys', 'rotate-signing']],
-  ['users create', ['users', 'create', '-e', 'a@example.com', '-n', 'A']],
-  ['users reset-password', ['users', 'reset-password', '-e', 'a@example.com']],
-  ['workspaces list', ['workspaces', 'list']],
-  ['workspaces set-plan', ['workspaces', 'set-plan', 'ws_00000000000000000000', 'pro']],
-  ['billing confirm', ['billing', 'confirm', 'chk_00000000000000000000']],
-  ['backup', ['backup', 'elsewhere']],
-  ['import --dry-run', ['import', 'links.ndjson', '--dry-run']],
-  ['doctor', ['doctor']],
-])('%s on a wrong path', (_name, args) => {
-  it('fails, names folder and setting, and makes nothing', async () => {
-    const missing = join(parent, 'dta');
-    const command = args.map((arg) => (arg === 'links.ndjson' ? links : arg));
-    const { code, stdout, stderr } = await runCommand(command, { QZ_DATA_DIR: missing });
-    const said = `${stdout}${stderr}`;
-    expect([code, existsSync(missing)]).toEqual([1, false]);
-    expect(said).toContain(`data folder ${missing}`);
-    expect(said).toContain('does not exist');
-    expect(said).toContain('QZ_DATA_DIR');
-  });
+it.each([
+  'keys create -n till --json',
+  'keys list',
+  'keys revoke key_00000000000000000000',
+  'keys rotate-signing',
+  'users create -e a@example.com -n A',
+  'users reset-password -e a@example.com',
+  'workspaces list',
+  'workspaces set-plan ws_00000000000000000000 pro',
+  'billing confirm chk_00000000000000000000',
+  'backup elsewhere',
+  'import LINKS --dry-run',
+  'doctor',
+])('%s on a wrong path fails, names folder and setting, and makes nothing', async (words) => {
+  const missing = join(parent, 'dta');
+  const command = words.split(' ').map((word) => (word === 'LINKS' ? links : word));
+  const { code, stdout, stderr } = await runCommand(command, { QZ_DATA_DIR: missing });
+  const said = `${stdout}${stderr}`;
+  expect([code, existsSync(missing)]).toEqual([1, false]);
+  expect(said).toContain(`data folder ${missing}`);
+  expect(said).toContain('does not exist');
+  expect(said).toContain('QZ_DATA_DIR');
 });
 
 it('an empty folder is no service: keys are refused and nothing appears in it', async () => {

@@ -11,8 +11,8 @@ import { Journals, journalsIn } from '../../src/engine/journals.ts';
 import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
 import type { PageChanges } from '../../src/http/pages.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
-import { createLinkTableMemory, type Link } from '../../src/links/layout.ts';
-import { LinkWriter } from '../../src/links/writer.ts';
+import type { Link } from '../../src/links/layout.ts';
+import type { LinkWriter } from '../../src/links/writer.ts';
 import type { RouteConditions, RouteRule, Routing } from '../../src/model/routing/routing.ts';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
 import { RecordCursor } from '../../src/scans/record.ts';
@@ -22,6 +22,7 @@ import { openScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { routedLink, targetOf } from '../links/routed.ts';
+import { openTable } from '../links/table.ts';
 import { ownGeo, writeMmdb } from '../scans/visitor/geo-data.ts';
 import { entriesOf, freePorts } from '../support/process.ts';
 import { sendRaw } from '../support/raw-http.ts';
@@ -98,12 +99,7 @@ export async function startRedirects(
     log: logger,
     others: othersJournals,
   });
-  const memory = createLinkTableMemory({
-    slotBytesMax: 2 ** 22,
-    arenaBytesMax: 2 ** 24,
-    readersMax: threads,
-    linksExpected: 0,
-  });
+  const { memory, writer: links } = openTable({ readersMax: threads });
   const redirects = new RedirectThreads({
     config: configOf(options, port),
     threads,
@@ -128,7 +124,7 @@ export async function startRedirects(
   return {
     port,
     redirects,
-    links: new LinkWriter(memory, systemClock),
+    links,
     deaths: () =>
       entries('a redirect thread failed, restarting').map((entry) => Reflect.get(entry, 'reason')),
     areListening: () => redirects.states.every(({ isListening }) => isListening),

@@ -3,7 +3,6 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Arena } from '../../src/links/arena.ts';
 import { wordOf } from '../../src/links/finder.ts';
 import { localMinutesOf, ZoneCells } from '../../src/links/zone-cells.ts';
-import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { routedLink } from './routed.ts';
 import { openTable } from './table.ts';
 
@@ -25,14 +24,7 @@ function aheadOf(zone: string, ms: number): number {
 
 class Zones {
   nowMs: number;
-  readonly arena = new Arena(
-    createLinkTableMemory({
-      slotBytesMax: 2 ** 20,
-      arenaBytesMax: 2 ** 20,
-      readersMax: 1,
-      linksExpected: 1,
-    }).arena,
-  );
+  readonly arena = new Arena(openTable({ arenaBytesMax: 2 ** 20 }).memory.arena);
   readonly cells = new ZoneCells(this.arena, () => this.nowMs);
 
   constructor(nowMs: number) {

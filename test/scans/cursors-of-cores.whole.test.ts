@@ -3,9 +3,6 @@
  * the other now and then. Nothing is left out, and what is repeated came in the minute around the change.
  */
 import { createSecretKey, getRandomValues } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { EventFeed } from '../../src/api/events/event-feed.ts';
 import { eventRoutes } from '../../src/api/events/events.ts';
@@ -15,8 +12,9 @@ import { Positions } from '../../src/api/positions.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import type { RawScanCursor } from '../../src/scans/query/raw-scans.ts';
-import { type Management, openManagement } from '../../src/store/management/management.ts';
+import type { Management } from '../../src/store/management/management.ts';
 import { SecretCipher } from '../../src/workspaces/secret-cipher.ts';
+import { temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 import { EngineHarness, type ScanInput, scanOf } from './engine-harness.ts';
 
@@ -74,13 +72,9 @@ class Core {
     const ids: string[] = [];
     let next = cursor;
     for (let page = 0; page < pagesMax; page++) {
-      const query = new URLSearchParams({
-        limit: '20',
-        ...(next !== undefined && { cursor: next }),
-      });
-      const header = () => undefined;
+      const query = next === undefined ? 'limit=20' : `limit=20&cursor=${next}`;
       const actor = { workspaceNo, role: 'owner' };
-      const call = { actor, params: {}, query: query.toString(), header };
+      const call = { actor, params: {}, query, header: () => undefined };
       const { body } = (await route!.run(call as never)) as Result;
       const page: { data: Array<{ id: string }>; nextCursor?: string } = JSON.parse(body);
       ids.push(...page.data.map(({ id }) => id));
@@ -94,16 +88,13 @@ class Core {
 type Behind = Readonly<Record<'one' | 'two', readonly number[]>>;
 
 function openPair() {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-places-'));
-  const management = openManagement(join(folder, 'management.mdb'), 'create');
+  const { store } = temporaryManagement();
   const clock = new TestClock();
-  const one = new Core('n_1.n_one', 2, management, clock);
-  const two = new Core('n_2.n_two', 3, management, clock);
+  const one = new Core('n_1.n_one', 2, store, clock);
+  const two = new Core('n_2.n_two', 3, store, clock);
   onTestFinished(async () => {
     await one.engine.close();
     await two.engine.close();
-    await management.close();
-    rmSync(folder, { recursive: true });
   });
   let step = 0;
   /** So many steps, in each of which there are scans. */
@@ -132,10 +123,8 @@ const repeatsOf = (ids: readonly string[]): number => ids.length - new Set(ids).
 /** Of a minute, and what a core was behind. */
 const boundOf = (behindSteps: number): number => (30 + behindSteps + 3) * perStep;
 
-const [atOnce, late] = [
-  [0, 0],
-  [3, 7],
-] as const;
+const atOnce = [0, 0];
+const late = [3, 7];
 /** Each journal has scans at every second step. */
 const lateSteps = 2 * 7;
 
@@ -173,7 +162,7 @@ test.each([
 
 test('raw scans of a code go on at the other core', async () => {
   const { one, two, run } = openPair();
-  run(50, { one: [0, 0], two: [0, 0] });
+  run(50, { one: atOnce, two: atOnce });
   const filter = { codeNo: 6, bots: 'without', fromDay: 0, toDay: 99_999 } as const;
   const walk = (core: Core, from: RawScanCursor | undefined, limit = Infinity) => {
     const ids: string[] = [];

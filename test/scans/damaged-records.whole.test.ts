@@ -2,13 +2,13 @@
  * One flipped bit in any record of the engine's store: every number that is answered afterwards is the right one or a
  * refusal, no shard ends, and the other codes are counted on. `QZ_FLIPS` = records of each table, default 1.
  */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dayMs, type DayRange } from '../../src/model/day.ts';
 import { isDamage } from '../../src/model/failure.ts';
 import { seedsOfToday } from '../seconds/runs.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
 import {
   EngineHarness,
@@ -175,7 +175,7 @@ function rawCount({ queries: { raw } }: EngineHarness, codeNo: number): number {
 
 /** Starts on a copy of the template with one bit flipped, asks for everything, counts on, and asks again. */
 async function startDamaged(table: string, key: Buffer, of = template) {
-  const folder = mkdtempSync(join(tmpdir(), 'quietzone-damaged-'));
+  const folder = temporaryFolder();
   cpSync(of.folder, folder, { recursive: true });
   rmSync(join(folder, 'scans.mdb-lock'), { force: true });
   const stored = new StoredBytes(join(folder, 'scans.mdb'));

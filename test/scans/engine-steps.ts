@@ -13,7 +13,6 @@ export const baseDay = 20_730;
 export const codes = 7;
 const journals = 3;
 export const actorsMax = 4;
-const qrIdOf = (codeNo: number): string | undefined => (codeNo === 4 ? undefined : `qr_${codeNo}`);
 /** Codes 5 to 7 have had labels, the first of them since noon of the base day. */
 export const labels: readonly RouteLabel[] = Array.from({ length: 58 }, (_, index) => {
   return { name: `label-${index + 1}` };
@@ -29,10 +28,9 @@ const routing: Routing = {
   seed: 'AAAAAAAAAAAAAAAAAAAAAA',
 };
 export const hasLabels = (codeNo: number): boolean => codeNo >= 5;
-export function codeOf(codeNo: number): ScannedCode | undefined {
-  const id = qrIdOf(codeNo);
-  return id === undefined ? undefined : hasLabels(codeNo) ? { id, routing } : { id };
-}
+/** Code 4 is not known. */
+export const codeOf = (codeNo: number): ScannedCode | undefined =>
+  codeNo === 4 ? undefined : { id: `qr_${codeNo}`, ...(hasLabels(codeNo) && { routing }) };
 export const workspaceOf = (codeNo: number): number => (codeNo % 2) + 1;
 export const breakdowns: readonly BreakdownBy[] = [
   'country',

@@ -165,7 +165,7 @@ export class Clients {
       if (door === undefined || codes.length === 0) continue;
       const code = random.pick(codes);
       const atLeast = code.state === 'deleted' ? Infinity : code.targetAcknowledged;
-      const call = door.client.call('GET', `/v1/qr-codes/${code.id}`);
+      const call = door.client.get(`/v1/qr-codes/${code.id}`);
       const answer = await within(answerMsMax, call);
       if (this.#isNone(answer) || answer.headers['x-quietzone-stale'] !== undefined) continue;
       ledger.reads++;
@@ -241,15 +241,13 @@ function faultOfRead(code: CodeEntry, atLeast: number, answer: Answer): string |
 
 function callOf({ kind, code, stage }: Write, client: Client): Promise<Answer> {
   const path = `/v1/qr-codes/${code.id}`;
-  if (kind === 'delete') return client.call('DELETE', path);
+  if (kind === 'delete') return client.delete(path);
   const body = leadingTo(code, stage);
-  if (kind === 'target') return client.call('PATCH', path, { body });
+  if (kind === 'target') return client.patch(path, body);
   const { scanLimit } = code;
   const named = { slug: code.path.slice(1), name: code.path, ...(scanLimit && { scanLimit }) };
-  return client.call('POST', '/v1/qr-codes', {
-    body: { ...body, ...named },
-    headers: { 'idempotency-key': `create-${code.number}` },
-  });
+  const headers = { 'idempotency-key': `create-${code.number}` };
+  return client.post('/v1/qr-codes', { ...body, ...named }, { headers });
 }
 
 const outcomeOf = (answer: Answer | string): string => {

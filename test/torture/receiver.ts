@@ -81,7 +81,7 @@ export class EventReceiver {
     const { port } = this.#server.address() as AddressInfo;
     const client = new Client(apiUrl, apiKey);
     const body = { url: `http://127.0.0.1:${port}/events`, events: ['*'] };
-    const { status, text } = await client.call('POST', '/v1/webhooks', { body });
+    const { status, text } = await client.post('/v1/webhooks', body);
     await client.close();
     if (status !== 201) throw new Error(`Cannot subscribe the receiver: ${status} ${text}`);
   }

@@ -195,7 +195,7 @@ export class Site {
 
 async function statusOf(port: number, path: string): Promise<number | undefined> {
   const client = new Client(`http://127.0.0.1:${port}`);
-  const answer = await client.call('GET', path).catch(() => undefined);
+  const answer = await client.get(path).catch(() => undefined);
   await client.close();
   return answer?.status;
 }

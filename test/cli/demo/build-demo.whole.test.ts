@@ -45,8 +45,7 @@ afterAll(async () => {
 const sum = (counts: readonly Json[]): number =>
   counts.reduce((total, one) => total + Number(one['scans']), 0);
 
-const allCodes = async (): Promise<readonly Json[]> =>
-  (await api.call('GET', '/qr-codes?limit=100')).items;
+const allCodes = async (): Promise<readonly Json[]> => (await api.get('/qr-codes?limit=100')).items;
 
 it('it says what it does, complains of nothing, and leaves its mark', () => {
   expect(printed).toHaveLength(4);
@@ -59,13 +58,13 @@ it('scans of days, codes, countries, cities and devices are all of them, in anot
   expect(demo.scans).toBeGreaterThan(2_800);
   expect(sum(await allCodes())).toBe(demo.scans);
   const query = `${range}&timezone=Asia/Kathmandu`;
-  const summary = (await api.call('GET', `/analytics/summary?${query}`)).json;
+  const summary = (await api.get(`/analytics/summary?${query}`)).json;
   const perDay = Object.values(summary['scansPerDay'] ?? {});
   expect([Number(summary['totalScans']), sum(perDay)]).toEqual([demo.scans, demo.scans]);
   expect(perDay.filter(({ scans }) => Number(scans) > 0).length).toBeGreaterThanOrEqual(90);
   for (const by of ['country', 'city', 'device', 'hour_of_week']) {
     const path = `/analytics/breakdown?by=${by}&limit=168&${query}`;
-    expect([by, sum((await api.call('GET', path)).items)]).toEqual([by, demo.scans]);
+    expect([by, sum((await api.get(path)).items)]).toEqual([by, demo.scans]);
   }
 });
 
@@ -75,18 +74,18 @@ it('sixty codes and campaigns in every state, people in every role', async () =>
   const statuses = Map.groupBy(codes, ({ status }) => word(status));
   const counts = Object.fromEntries([...statuses].map(([status, those]) => [status, those.length]));
   expect(counts).toEqual({ active: 56, paused: 1, not_started: 1, expired: 1, used_up: 1 });
-  const { items: campaigns } = await api.call('GET', '/campaigns');
+  const { items: campaigns } = await api.get('/campaigns');
   const ends = campaigns.map(({ status }) => word(status));
   expect(ends.toSorted()).toEqual(['active', 'active', 'ended', 'scheduled']);
-  const { items: members } = await api.call('GET', '/team/members');
+  const { items: members } = await api.get('/team/members');
   expect(members.map(({ role }) => word(role)).toSorted()).toEqual(['editor', 'owner', 'viewer']);
 });
 
 it('scans of codes with rules and splits are counted where they led', async () => {
   const routesOf = async (name: string): Promise<readonly string[]> => {
-    const [code] = (await api.call('GET', `/qr-codes?search=${encodeURIComponent(name)}`)).items;
+    const [code] = (await api.get(`/qr-codes?search=${encodeURIComponent(name)}`)).items;
     const path = `/qr-codes/${word(code?.['id'])}/analytics/breakdown?by=route`;
-    return (await api.call('GET', path)).items.map(({ key }) => word(key)).toSorted();
+    return (await api.get(path)).items.map(({ key }) => word(key)).toSorted();
   };
   // Who comes differs by the weekday on which the demo is made: a language may be missing.
   const menu = await routesOf('Berlin Menu card');
@@ -97,17 +96,17 @@ it('scans of codes with rules and splits are counted where they led', async () =
 });
 
 it('one endpoint takes what is sent, the other refuses it; what changes now is sent, too', async () => {
-  const { items: endpoints } = await api.call('GET', '/webhooks');
+  const { items: endpoints } = await api.get('/webhooks');
   const [refusing, taking] = endpoints.map(({ id }) => word(id));
   const statesOf = async (endpoint = ''): Promise<readonly string[]> => {
-    const { items } = await api.call('GET', `/webhooks/${endpoint}/deliveries?limit=100`);
+    const { items } = await api.get(`/webhooks/${endpoint}/deliveries?limit=100`);
     return items.map(({ state }) => word(state));
   };
   expect(await statesOf(refusing)).toEqual(['dead', 'dead', 'dead']);
   const before = await statesOf(taking);
   expect(new Set(before)).toEqual(new Set(['delivered']));
   const [code] = await allCodes();
-  await api.call('PATCH', `/qr-codes/${word(code?.['id'])}`, { body: { name: 'Another name' } });
+  await api.patch(`/qr-codes/${word(code?.['id'])}`, { name: 'Another name' });
   await expect
     .poll(async () => (await statesOf(taking)).join(' '), soon)
     .toBe([...before, 'delivered'].join(' '));

@@ -180,7 +180,7 @@ export class ServiceNode {
     const { view } = this;
     if (!this.isUp || this.#isPaused) return;
     const asked = view.sendNew(code);
-    const call = this.#links.call('GET', code.path, { headers: headersOf(asked.scan) });
+    const call = this.#links.get(code.path, { headers: headersOf(asked.scan) });
     const answer = await within(probeMsMax, call);
     if (typeof answer === 'string') return;
     view.receive(asked, answer.status, answer.headers['location'] ?? '');
