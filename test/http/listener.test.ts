@@ -26,7 +26,7 @@ import { temporaryJournal } from '../scans/journal-files.ts';
 import { freePorts } from '../support/process.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
-import { openServer } from './test-server.ts';
+import { connected, openServer } from './test-server.ts';
 
 const connectionsMax = 40;
 const fixture = (name: string): string =>
@@ -321,14 +321,6 @@ test('one connection that ends takes its whole cycle out of the immediate', asyn
   ]);
   sockets[0]!.destroy();
 });
-
-/** A connection that was answered once. */
-async function connected(port: number, request: string): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  socket.write(request);
-  await once(socket, 'data');
-  return socket;
-}
 
 test('a drain that begins within a cycle ends its connections outside of the immediate', async () => {
   const { port, endings } = listen('process', (redirect) => {

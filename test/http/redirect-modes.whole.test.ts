@@ -14,6 +14,7 @@ import {
   type RedirectHarnessOptions,
   startRedirects,
 } from './redirect-harness.ts';
+import { connected } from './test-server.ts';
 
 const phone = agents.pixel;
 let harness: RedirectHarness | undefined;
@@ -254,13 +255,8 @@ const keeping = (path: string, method = 'GET'): string =>
 /** What was written as UTF-8, read as bytes. */
 const asSent = (text: string): string => Buffer.from(text).toString('latin1');
 
-/** A connection that was answered once and goes on. */
-async function connected(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1');
-  socket.write(keeping('/ABCD2345'));
-  await once(socket, 'data');
-  return socket;
-}
+const answered = async (port: number): Promise<Socket> =>
+  await connected(port, keeping('/ABCD2345'));
 
 async function isListened(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
@@ -279,7 +275,7 @@ describe('a hand-over to the threads of another process', () => {
       othersJournals: [0, 2],
     });
     const sockets: Socket[] = [];
-    while (sockets.length < 5) sockets.push(await connected(port));
+    while (sockets.length < 5) sockets.push(await answered(port));
     await redirects.handOver();
     expect([areListening(), await isListened(port)]).toEqual([false, false]);
     expect(scans().map(({ codeNo }) => codeNo)).toEqual([11, 11, 11, 11, 11]);
@@ -310,7 +306,7 @@ describe('a hand-over to the threads of another process', () => {
 
   it('what was asked for in the cycle of the hand-over is answered and journaled', async () => {
     const { port, redirects, scans } = await start();
-    const socket = await connected(port);
+    const socket = await answered(port);
     const answers: string[] = [];
     socket.on('data', (data: Buffer) => answers.push(String(data)));
     socket.write(keeping('/ABCD2345').repeat(20));
@@ -323,7 +319,7 @@ describe('a hand-over to the threads of another process', () => {
   it('a thread that dies meanwhile does not listen again', async () => {
     const file = new URL('./mortal-redirect.worker.ts', import.meta.url);
     const mortal = await start({ threads: 2, file });
-    const socket = await connected(mortal.port);
+    const socket = await answered(mortal.port);
     const closed = once(socket, 'close');
     await mortal.redirects.handOver();
     for (const thread of [0, 1]) mortal.send(thread, { kind: 'exit' });

@@ -1,4 +1,6 @@
 /** The HTTP layer alone, on a free port of the loopback; a defect fails the test. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { expect } from 'vitest';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import type { Handler } from '../../src/http/request.ts';
@@ -17,3 +19,11 @@ export const openServer = async (
     onDefect: (error) => expect.fail(String(error)),
     ...more,
   });
+
+/** A connection that was answered once and goes on. */
+export async function connected(port: number, request: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(request);
+  await once(socket, 'data');
+  return socket;
+}
