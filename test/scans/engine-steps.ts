@@ -5,7 +5,6 @@ import { dayMs } from '../../src/model/day.ts';
 import type { ScannedCode } from '../../src/model/code.ts';
 import { isMissed, type RouteLabel } from '../../src/model/routing/labels.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
-import type { BreakdownBy } from '../../src/scans/query/answers.ts';
 import { EngineHarness, type FailPoint, type HarnessOptions } from './engine-harness.ts';
 import { refererHosts } from './plain-model.ts';
 
@@ -32,16 +31,6 @@ export const hasLabels = (codeNo: number): boolean => codeNo >= 5;
 export const codeOf = (codeNo: number): ScannedCode | undefined =>
   codeNo === 4 ? undefined : { id: `qr_${codeNo}`, ...(hasLabels(codeNo) && { routing }) };
 export const workspaceOf = (codeNo: number): number => (codeNo % 2) + 1;
-export const breakdowns: readonly BreakdownBy[] = [
-  'country',
-  'city',
-  'os',
-  'browser',
-  'device',
-  'referer',
-  'hour',
-  'bot',
-];
 const agents = [
   '',
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1',

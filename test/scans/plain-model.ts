@@ -87,37 +87,31 @@ export const refererHosts: Readonly<Record<string, string>> = {
   'not a url': '',
 };
 
-function keyOf(fact: ScanFact, by: BreakdownBy): string {
-  const found = classOf(fact.agent);
-  switch (by) {
-    case 'country':
-      return 'ZZ';
-    case 'city':
-      return '';
-    case 'os':
-      return osNames[found.os]!;
-    case 'browser':
-      return browserNames[found.browser]!;
-    case 'device':
-      return deviceNames[found.device]!;
-    case 'referer':
-      return refererHosts[fact.referer]!;
-    case 'hour':
-      return new Date(fact.timeMs).toISOString().slice(11, 13);
-    default:
-      return botReasonNames[botOf(fact)]!;
-  }
+/** What each breakdown counts a scan as. */
+const keysOf = {
+  country: () => 'ZZ',
+  city: () => '',
+  os: ({ agent }) => osNames[classOf(agent).os]!,
+  browser: ({ agent }) => browserNames[classOf(agent).browser]!,
+  device: ({ agent }) => deviceNames[classOf(agent).device]!,
+  referer: ({ referer }) => refererHosts[referer]!,
+  hour: ({ timeMs }) => new Date(timeMs).toISOString().slice(11, 13),
+  bot: (fact) => botReasonNames[botOf(fact)]!,
+} satisfies Partial<Record<BreakdownBy, (fact: ScanFact) => string>>;
+type PlainBy = keyof typeof keysOf;
+export const breakdowns = Object.keys(keysOf) as PlainBy[];
+
+function countBy(
+  facts: readonly ScanFact[],
+  keyOf: (fact: ScanFact) => string,
+): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const fact of facts) counts.set(keyOf(fact), (counts.get(keyOf(fact)) ?? 0) + 1);
+  return counts;
 }
 
-export function breakdownOf(facts: readonly ScanFact[], by: BreakdownBy): BreakdownRow[] {
-  const counts = new Map<string, number>();
-  for (const fact of facts) {
-    if (!(by === 'bot' ? isBot(fact) : isPerson(fact))) continue;
-    const key = keyOf(fact, by);
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return rowsOf(counts);
-}
+export const breakdownOf = (facts: readonly ScanFact[], by: PlainBy): BreakdownRow[] =>
+  rowsOf(countBy(facts.filter(by === 'bot' ? isBot : isPerson), keysOf[by]));
 
 const rowsOf = (counts: ReadonlyMap<string, number>): BreakdownRow[] =>
   Array.from(counts, ([key, scans]) => ({ key, scans })).sort(
@@ -138,13 +132,12 @@ export function timeseriesOf(facts: readonly ScanFact[], from: number, to: numbe
 
 /** What people's scans led to, and whom a code led nowhere. */
 export function routesOf(facts: readonly ScanFact[], by: RouteBreakdownBy): BreakdownRow[] {
-  const counts = new Map<string, number>();
-  for (const fact of facts) {
-    if (isBot(fact) || isInVain(fact) === (by === 'route')) continue;
-    const key = isInVain(fact) ? (missedReasonOf(fact.route ?? 0) ?? '') : labelOf(fact);
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return rowsOf(counts);
+  const own = facts.filter((fact) => !isBot(fact) && isInVain(fact) !== (by === 'route'));
+  return rowsOf(
+    countBy(own, (fact) =>
+      by === 'route' ? labelOf(fact) : (missedReasonOf(fact.route ?? 0) ?? ''),
+    ),
+  );
 }
 
 export const labelOf = ({ route = 0 }: ScanFact): string =>
@@ -215,28 +208,22 @@ export const onDays = (
   });
 
 /** Scans by what the zone's clocks show when a point begins: two hours of one name count together. */
-export function byPoint(
+export const byPoint = (
   facts: readonly ScanFact[],
   zone: string,
   interval: 'day' | 'quarter_hour',
-): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const fact of facts.filter(isPerson)) {
-    const { date, hour, minute } = localTime(zone, fact.timeMs);
+): Map<string, number> =>
+  countBy(facts.filter(isPerson), ({ timeMs }) => {
+    const { date, hour, minute } = localTime(zone, timeMs);
     const quarter = String(Math.floor(Number(minute) / 15) * 15).padStart(2, '0');
-    const key = interval === 'day' ? date : `${date}T${hour}:${quarter}`;
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return counts;
-}
+    return interval === 'day' ? date : `${date}T${hour}:${quarter}`;
+  });
 
 export function byHourOfWeek(facts: readonly ScanFact[], zone: string): BreakdownRow[] {
-  const counts = new Map<string, number>();
-  for (const fact of facts.filter(isPerson)) {
-    const { weekday, hour } = localTime(zone, fact.timeMs);
-    const key = `${weekday}-${hour}`;
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
+  const counts = countBy(facts.filter(isPerson), ({ timeMs }) => {
+    const { weekday, hour } = localTime(zone, timeMs);
+    return `${weekday}-${hour}`;
+  });
   const rows = Array.from(counts, ([key, scans]) => ({ key, scans }));
   return rows.sort((a, b) => (a.key < b.key ? -1 : 1));
 }

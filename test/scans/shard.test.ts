@@ -13,7 +13,6 @@ import type { EngineHarness, ScanFact } from './engine-harness.ts';
 import {
   actorsMax,
   baseDay,
-  breakdowns,
   codeOf,
   codes,
   everyLife,
@@ -24,6 +23,7 @@ import {
 import {
   analyticsOf,
   breakdownOf,
+  breakdowns,
   check,
   eventOf,
   isBot,
