@@ -47,17 +47,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-interface Told {
-  readonly isWhole: boolean;
-  readonly result: string;
-  readonly progress: string;
-}
-
-async function importing(
-  file: string,
-  more: Partial<ImportRequest> = {},
-  asking = ask,
-): Promise<Told> {
+async function importing(file: string, more: Partial<ImportRequest> = {}, asking = ask) {
   const results: string[] = [];
   const progress: string[] = [];
   const console = {

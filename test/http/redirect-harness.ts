@@ -12,7 +12,6 @@ import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
 import type { PageChanges } from '../../src/http/pages.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import type { Link } from '../../src/links/layout.ts';
-import type { LinkWriter } from '../../src/links/writer.ts';
 import type { RouteConditions, RouteRule, Routing } from '../../src/model/routing/routing.ts';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
 import { RecordCursor } from '../../src/scans/record.ts';
@@ -26,16 +25,6 @@ import { openTable } from '../links/table.ts';
 import { ownGeo, writeMmdb } from '../scans/visitor/geo-data.ts';
 import { entriesOf, freePorts } from '../support/process.ts';
 import { sendRaw } from '../support/raw-http.ts';
-
-export interface JournaledScan {
-  readonly codeNo: number;
-  readonly address: string;
-  readonly agent: string;
-  readonly referer: string;
-  readonly isPrefetch: boolean;
-  /** A route's number. */
-  readonly route: number;
-}
 
 export interface RedirectHarnessOptions {
   readonly threads?: number;
@@ -52,21 +41,7 @@ export interface RedirectHarnessOptions {
   readonly othersJournals?: readonly number[];
 }
 
-export interface RedirectHarness {
-  readonly port: number;
-  readonly links: LinkWriter;
-  readonly redirects: RedirectThreads;
-  /** Why threads ended, from the log. */
-  readonly deaths: () => unknown[];
-  readonly areListening: () => boolean;
-  /** Redirects of each thread that was stopped, in its last life; from the log. */
-  readonly stopped: () => number[];
-  /** All scans in the journals so far, in order within each. */
-  readonly scans: () => JournaledScan[];
-  send(thread: number, command: unknown): void;
-  readonly drain: () => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+export type RedirectHarness = Awaited<ReturnType<typeof startRedirects>>;
 
 /** It ends a hang: a thread that is cut off would not say that it has stopped. */
 const drainMsMax = 20_000;
@@ -82,9 +57,7 @@ function configOf(options: RedirectHarnessOptions, port: number): Config {
   });
 }
 
-export async function startRedirects(
-  options: RedirectHarnessOptions = {},
-): Promise<RedirectHarness> {
+export async function startRedirects(options: RedirectHarnessOptions = {}) {
   const root = mkdtempSync(join(tmpdir(), 'quietzone-redirect-'));
   const { threads = 1, file, othersJournals } = options;
   const { redirect: port } = await freePorts();
@@ -125,16 +98,20 @@ export async function startRedirects(
     port,
     redirects,
     links,
-    deaths: () =>
+    /** Why threads ended, from the log. */
+    deaths: (): unknown[] =>
       entries('a redirect thread failed, restarting').map((entry) => Reflect.get(entry, 'reason')),
     areListening: () => redirects.states.every(({ isListening }) => isListening),
+    /** Redirects of each thread that was stopped, in its last life; from the log. */
     stopped: () =>
       entries('a redirect thread stopped').map((entry) => Number(Reflect.get(entry, 'redirects'))),
+    /** All scans in the journals so far, in order within each. */
     scans: () =>
       journals.own.flatMap((journal) =>
         readScans(journals.folder(journal), journals.tails.position(journal)),
       ),
-    send: (thread, command) => redirects.states[thread]!.thread.send(command as RedirectCommand),
+    send: (thread: number, command: unknown): void =>
+      redirects.states[thread]!.thread.send(command as RedirectCommand),
     drain,
     close: async () => {
       if (!isDrained) await drain();
@@ -144,25 +121,24 @@ export async function startRedirects(
   };
 }
 
-function readScans(folder: string, tail: number): JournaledScan[] {
-  const into: JournaledScan[] = [];
+function readScans(folder: string, tail: number) {
   const reader = new JournalReader(folder, 1);
   const cursor = new RecordCursor();
   const address = Buffer.alloc(16);
-  let at = 0;
-  while (at < tail) {
+  type Fields = 'codeNo' | 'agent' | 'referer' | 'isPrefetch' | 'route';
+  const scans: Array<Pick<RecordCursor, Fields> & { readonly address: string }> = [];
+  for (let at = 0; at < tail;) {
     at = reader.read(at, tail, (bytes, frameAt) => {
       cursor.open(bytes, frameAt);
       while (cursor.next()) {
         cursor.copyAddress(address);
         const { codeNo, agent, referer, isPrefetch, route } = cursor;
-        const text = address.toString('hex');
-        into.push({ codeNo, agent, referer, isPrefetch, route, address: text });
+        scans.push({ codeNo, agent, referer, isPrefetch, route, address: address.toString('hex') });
       }
     });
   }
   reader.close();
-  return into;
+  return scans;
 }
 
 /** Redirect threads and codes with programs, for tests that ask for these as a client does. */

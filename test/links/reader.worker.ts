@@ -19,19 +19,8 @@ export interface ReaderTask {
   readonly seen: SharedArrayBuffer;
 }
 
-export interface ReaderReport {
-  readonly found: number;
-  readonly deleted: number;
-  /** By key: scans that `takeScan` granted. */
-  readonly taken: readonly number[];
-  readonly fault: string;
-}
-
-interface Held {
-  readonly handle: number;
-  readonly text: string;
-  readonly version: number;
-}
+/** `taken`: by key, scans that `takeScan` granted. */
+export type ReaderReport = typeof report;
 
 const task: ReaderTask = workerData;
 const reader = new LinkReader(task.memory, task.readerIndex);
@@ -46,7 +35,7 @@ function expect(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
 }
 
-function lookUp(key: number): Held | undefined {
+function lookUp(key: number) {
   const floor = Atomics.load(finished, key);
   const handle = reader.find(paths[key]!, 1);
   if (handle === 0) {
@@ -72,7 +61,7 @@ function lookUp(key: number): Held | undefined {
 
 /** One cycle: everything found in it must still be the same at its end. */
 function cycle(lookUps: number): void {
-  const held: Held[] = [];
+  const held: Array<NonNullable<ReturnType<typeof lookUp>>> = [];
   reader.enter();
   for (let i = 0; i < lookUps; i += 1) {
     const one = lookUp(random(finished.length));
@@ -117,5 +106,5 @@ try {
   fault = String(error);
   reader.leave();
 }
-const report: ReaderReport = { ...counts, taken, fault };
+const report = { ...counts, taken, fault };
 parentPort?.postMessage(report, []);

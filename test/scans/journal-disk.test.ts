@@ -12,7 +12,6 @@ import { journalFolder, listSegments, pruneJournal } from '../../src/scans/journ
 import {
   type JournalDisk,
   diskAt,
-  JournalWriter,
   refusedWriteText,
   systemDisk,
 } from '../../src/scans/journal/writer.ts';
@@ -89,16 +88,8 @@ describe('a segment whose folder is not in place', () => {
     const root = journal.folder;
     const folder = journalFolder(root, 0);
     mkdirSync(folder);
-    const own = { ...journal, folder };
-    const writer = new JournalWriter({
-      ...own,
-      journal: 0,
-      position: 0,
-      segmentBytesMax: 300,
-      segmentMsMax: 0,
-      backlogBytesMax: 1_000,
-      disk: diskAt(identify(root)),
-    });
+    const bounds = { segmentBytesMax: 300, segmentMsMax: 0, backlogBytesMax: 1_000 };
+    const writer = journal.open({ folder, ...bounds, disk: diskAt(identify(root)) });
     writer.append(frameOf(0, 5), 5);
     const away = `${root}.away`;
     renameSync(root, away);

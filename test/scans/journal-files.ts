@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { partitionOf } from '../../src/model/code.ts';
 import type { JournalReader } from '../../src/scans/journal/reader.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
-import { type JournalDisk, JournalWriter, systemDisk } from '../../src/scans/journal/writer.ts';
+import { JournalWriter, type JournalWriterOptions } from '../../src/scans/journal/writer.ts';
 import { RecordCursor, ScanBatch } from '../../src/scans/record.ts';
 
 const batch = new ScanBatch();
@@ -39,46 +39,25 @@ export function readAll(reader: JournalReader, from: number, tail: number) {
 export const codesFrom = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first + index);
 
-export interface TemporaryJournal {
-  readonly folder: string;
-  readonly tails: JournalPositions;
-  /** Writers of a journal start where the last one ended, or at `position`. */
-  open(options?: {
-    position?: number;
-    segmentBytesMax?: number;
-    segmentMsMax?: number;
-    backlogBytesMax?: number;
-    disk?: JournalDisk;
-    onWork?: () => void;
-  }): JournalWriter;
-  remove(): void;
-}
+export type TemporaryJournal = ReturnType<typeof temporaryJournal>;
 
-export function temporaryJournal(): TemporaryJournal {
+export function temporaryJournal() {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-journal-'));
   const tails = new JournalPositions();
+  const bounds = { segmentBytesMax: 1e9, segmentMsMax: 1e9, backlogBytesMax: 1e6 };
   return {
     folder,
     tails,
-    open: ({
-      position = tails.position(0),
-      segmentBytesMax = 1e9,
-      segmentMsMax = 1e9,
-      backlogBytesMax = 1e6,
-      disk = systemDisk,
-      onWork = () => undefined,
-    } = {}) =>
+    /** Writers of a journal start where the last one ended, or at `position`. */
+    open: (more: Partial<JournalWriterOptions> = {}): JournalWriter =>
       new JournalWriter({
         folder,
         journal: 0,
-        position,
-        segmentBytesMax,
-        segmentMsMax,
-        backlogBytesMax,
+        position: tails.position(0),
+        ...bounds,
         tails,
-        disk,
-        onWork,
+        ...more,
       }),
-    remove: () => rmSync(folder, { recursive: true }),
+    remove: (): void => rmSync(folder, { recursive: true }),
   };
 }

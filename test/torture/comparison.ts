@@ -20,21 +20,10 @@ import {
   targetNumber,
   targetOf,
 } from './ledger.ts';
-import type { EventReceiver, ReceiptSums } from './receiver.ts';
+import type { EventReceiver } from './receiver.ts';
 import { type Stores, withStores } from './stores.ts';
 
-export interface Comparison {
-  readonly sent: number;
-  readonly answered: number;
-  readonly counted: number;
-  readonly lost: number;
-  readonly duplicated: number;
-  readonly writesLost: number;
-  /** What the receiver of webhooks has seen. */
-  readonly receipts: ReceiptSums | undefined;
-  /** Faults of the whole run, in words. */
-  readonly notes: readonly string[];
-}
+export type Comparison = Awaited<ReturnType<typeof compare>>;
 
 /** Uniques of a code may be off by this share (contract), and by this many where the code has few. */
 const uniquesError = 0.02 * 1.5;
@@ -48,7 +37,7 @@ export async function compare(
   dataDir: string,
   firstDay: number,
   receiver?: EventReceiver,
-): Promise<Comparison> {
+) {
   return await withStores(dataDir, async (stores) => {
     const bySlug = new Map(stores.codes.map((code) => [`/${code.shortCode ?? ''}`, code]));
     const writesLost = compareWrites(ledger, bySlug, stores.management);
@@ -64,7 +53,8 @@ export async function compare(
     if (duplicated > 0) ledger.note(`${duplicated} scans are counted twice`);
     if (writesLost > 0) ledger.note(`${writesLost} writes are lost`);
     const receipts = receiver?.compare(ledger, stores);
-    return { ...numbers, lost, duplicated, writesLost, receipts, notes: ledger.faults };
+    const notes: readonly string[] = ledger.faults;
+    return { ...numbers, lost, duplicated, writesLost, receipts, notes };
   });
 }
 

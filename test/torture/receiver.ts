@@ -38,18 +38,6 @@ const doneMsMin = 1_000;
 const onItsWayMsMax = 250;
 const commitMsMax = 1_000;
 
-export interface ReceiptSums {
-  readonly committed: number;
-  readonly missing: number;
-  readonly altered: number;
-  readonly doubleIds: number;
-  readonly duplicated: number;
-  /** Taken again, and no kill came between. */
-  readonly unexplained: number;
-  /** Taken again, and answered more than a second before the kill that came between: by then the result is committed. */
-  readonly late: number;
-}
-
 /** What the killed process had sent may come until then. */
 interface Kill {
   readonly atMs: number;
@@ -66,7 +54,9 @@ export class EventReceiver {
   readonly #altered = new Set<string>();
   readonly #kills: Kill[] = [];
   #taken = 0;
+  /** Taken again, and no kill came between. */
   #unexplained = 0;
+  /** Taken again, and answered more than a second before the kill that came between: by then the result is committed. */
   #late = 0;
 
   constructor(random: Random) {
@@ -159,7 +149,7 @@ export class EventReceiver {
   }
 
   /** Against the outboxes of a service that has ended. What must not be is a fault. */
-  compare(ledger: Ledger, { management, eventsOf }: Stores): ReceiptSums {
+  compare(ledger: Ledger, { management, eventsOf }: Stores) {
     const committed = new Map<string, string>();
     const workspaces = new Set<number>();
     for (const { value } of management.events.range({})) {

@@ -10,33 +10,23 @@ import { StoredBytes } from '../../support/stored-bytes.ts';
 import { withStores } from '../stores.ts';
 import type { ServiceNode } from './node.ts';
 
-export interface Equality {
-  /** Milliseconds from the call; undefined where they did not become equal. */
-  readonly ms: number | undefined;
-  /** What differed last. */
-  readonly differences: readonly string[];
-}
-
-interface Copy {
-  readonly name: string;
-  /** Bytes by table and key. */
-  readonly records: ReadonlyMap<string, string>;
-  /** Scans of people, by the number of the code. */
-  readonly totals: ReadonlyMap<string, string>;
-  readonly counted: number;
-}
+export type Equality = Awaited<ReturnType<typeof becomeEqual>>;
+type Copy = Awaited<ReturnType<typeof readCopy>>;
 
 const betweenMs = 200;
 /** Tables of management.mdb that each core writes for itself. */
 const localTables: ReadonlySet<string> = new Set(['cluster', 'installation']);
 
-/** Resolves when all have the same tables, and count all that was answered, all the same. Else the last copies stay. */
+/**
+ * Resolves when all have the same tables, and count all that was answered, all the same. Else the last copies stay.
+ * @returns milliseconds from the call, undefined where they did not become equal; and what differed last
+ */
 export async function becomeEqual(
   cores: readonly ServiceNode[],
   folder: string,
   answered: number,
   msMax: number,
-): Promise<Equality> {
+) {
   const startedMs = performance.now();
   const root = join(folder, 'copies');
   for (;;) {
@@ -69,7 +59,8 @@ function copyFiles(cores: readonly ServiceNode[], root: string): void {
   for (const core of cores) core.resume();
 }
 
-async function readCopy(root: string, name: string): Promise<Copy> {
+/** Records: bytes by table and key. Totals: scans of people by the number of the code. */
+async function readCopy(root: string, name: string) {
   const dataDir = join(root, name);
   const records = new Map<string, string>();
   const file = new StoredBytes(openDataFolder(dataDir).managementFile);

@@ -14,17 +14,9 @@ import { Dimension, Rollup } from '../../../../src/scans/rollup.ts';
 import { type Scan, setBlockSequence, Window } from '../../../../src/scans/window.ts';
 import { openScanStore, type ScanStore } from '../../../../src/store/scans/scans.ts';
 
-export interface StoredScans {
-  readonly store: ScanStore;
-  readonly path: string;
-  /** Puts a block behind all others. */
-  add(...scans: Scan[]): void;
-  /** Instead of all that it has. */
-  fill(blocks: ReadonlyArray<{ readonly scans: readonly Scan[] }>): void;
-  close(): Promise<void>;
-}
+export type StoredScans = ReturnType<typeof openStoredScans>;
 
-export function openStoredScans(): StoredScans {
+export function openStoredScans() {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-raw-'));
   const path = join(folder, 'scans.mdb');
   const store = openScanStore(path, 'create');
@@ -41,8 +33,10 @@ export function openStoredScans(): StoredScans {
   return {
     store,
     path,
-    add: (...scans) => store.environment.transactionSync(() => put(scans)),
-    fill: (blocks) => {
+    /** Puts a block behind all others. */
+    add: (...scans: Scan[]) => store.environment.transactionSync(() => put(scans)),
+    /** Instead of all that it has. */
+    fill: (blocks: ReadonlyArray<{ readonly scans: readonly Scan[] }>) => {
       store.environment.transactionSync(() => {
         for (; sequence > 0; sequence--) store.blocks.remove(sequence);
         for (const { scans } of blocks) put(scans);
