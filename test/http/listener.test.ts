@@ -223,21 +223,15 @@ describe('a listener with a bound of connections', () => {
 
 /** What ends a connection: uSockets never frees what is closed in an immediate. */
 
-interface Ending {
-  /** Whether the request asked for the end of its connection. */
-  readonly closes: boolean;
-  readonly inImmediate: boolean;
-}
-
 /**
  * A redirect in this process.
  * @param afterRequest called in the cycle of each request, after it was taken
- * @returns its port, and in which phase of the event loop each answer ended
+ * @returns its port; of each answer, whether its request asked for the end of its connection, and in which phase it ended
  */
 function listen(
   durability: Config['durability'],
   afterRequest: (redirect: Redirect) => void = () => undefined,
-): { port: number; endings: Ending[] } {
+) {
   const journal = temporaryJournal();
   const { writer, reader } = openTable();
   writer.put(linkOf('ABCD2345', { codeNo: 1 }));
@@ -252,7 +246,7 @@ function listen(
     clock: systemClock,
     latency: createLatencyHistogram(),
   });
-  const endings: Ending[] = [];
+  const endings: Array<{ readonly closes: boolean; readonly inImmediate: boolean }> = [];
   const app = createApp();
   const get = app.get.bind(app);
   app.get = (pattern, handle) =>

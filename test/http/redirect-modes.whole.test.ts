@@ -29,13 +29,9 @@ async function start(options: RedirectHarnessOptions = {}): Promise<RedirectHarn
 const get = (headers = '', path = '/ABCD2345'): string =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n`;
 
-interface Visit {
-  readonly status: number;
-  readonly closes: boolean;
-  readonly location: string | undefined;
-}
-async function visit(port: number, agent: Agent, path: string, userAgent = ''): Promise<Visit> {
-  return new Promise((resolve, reject) => {
+async function visit(port: number, agent: Agent, path: string, userAgent = '') {
+  type Visit = { status: number; closes: boolean; location: string | undefined };
+  return await new Promise<Visit>((resolve, reject) => {
     const headers = userAgent === '' ? {} : { 'user-agent': userAgent };
     const sent = httpRequest({ host: '127.0.0.1', port, path, agent, headers }, (answer) => {
       answer.resume();

@@ -48,12 +48,10 @@ async function serve(
   return server;
 }
 
-interface Source {
-  pulled: number;
-  isEnded: boolean;
-}
-
-async function* pieces(source: Source, count: number): AsyncGenerator<Uint8Array> {
+async function* pieces(
+  source: { pulled: number; isEnded: boolean },
+  count: number,
+): AsyncGenerator<Uint8Array> {
   try {
     for (; source.pulled < count; source.pulled++) {
       yield new Uint8Array(pieceBytes).fill(source.pulled);
@@ -93,7 +91,7 @@ describe('a streamed answer', () => {
   });
 
   test('is made no faster than the client reads, and ends when it takes nothing for too long', async () => {
-    const source: Source = { pulled: 0, isEnded: false };
+    const source = { pulled: 0, isEnded: false };
     const server = await serve(async () => streamed(pieces(source, 4_000)), { stallMsMax: 200 });
     const socket = ask(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     socket.pause();

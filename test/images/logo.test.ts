@@ -11,7 +11,6 @@ import { localTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { brandLogoBytesMax } from '../../src/model/routing/pages.ts';
 import { termKey } from '../../src/store/management/code-keys.ts';
-import type { Management } from '../../src/store/management/management.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';
@@ -182,7 +181,7 @@ describe('cleanLogo', () => {
 });
 
 describe('Logos', () => {
-  const open = (): { logos: Logos; store: Management; clock: TestClock } => {
+  const open = () => {
     const { store } = temporaryManagement();
     const clock = new TestClock();
     const logos = new Logos({ store, clock, tasks: localTasks });

@@ -93,10 +93,7 @@ export function read(reader: LinkReader, key: string) {
  * Targets that prove where they come from: key, version and a checksum over both and a padding whose
  * length changes with every version. A torn or reused entry cannot pass.
  */
-interface Tagged {
-  readonly key: number;
-  readonly version: number;
-}
+type Tagged = Readonly<Record<'key' | 'version', number>>;
 
 /** Never 8 characters: one key must not be another's look-alike. */
 export function keyText(key: number): string {

@@ -61,29 +61,24 @@ export interface ScanFact extends ScanInput {
 
 export type FailPoint = 'before' | 'after';
 
-export interface HarnessOptions {
-  readonly journals?: number;
-  readonly segmentBytesMax?: number;
-  readonly actorsMax?: number;
-  readonly rawRetentionDays?: number;
-  readonly codeOf?: (codeNo: number) => ScannedCode | undefined;
-  /** Default: a window has frames of one journal. */
-  readonly windowBytesMax?: number;
-  /** Time zones of workspaces, as shards know them when they start. */
-  readonly zones?: readonly WorkspaceZone[];
-  /** Who counts raw scans; default: the queries themselves. */
-  readonly raw?: RawScanCounter;
-  /** A copy of another's folder, which becomes this one's: as after a crash of that one. */
-  readonly folder?: string;
-}
-
 const defaults = {
   journals: 1,
   segmentBytesMax: 10_000,
   actorsMax: 100,
   rawRetentionDays: 30,
-  codeOf: (codeNo: number): ScannedCode => ({ id: `qr_${codeNo}` }),
+  codeOf: (codeNo: number): ScannedCode | undefined => ({ id: `qr_${codeNo}` }),
+  /** A window has frames of one journal. */
+  windowBytesMax: 1,
+  /** Time zones of workspaces, as shards know them when they start. */
+  zones: [] as readonly WorkspaceZone[],
 };
+
+export interface HarnessOptions extends Partial<Readonly<typeof defaults>> {
+  /** Who counts raw scans; default: the queries themselves. */
+  readonly raw?: RawScanCounter;
+  /** A copy of another's folder, which becomes this one's: as after a crash of that one. */
+  readonly folder?: string;
+}
 
 export class EngineHarness {
   readonly facts: ScanFact[] = [];
@@ -95,7 +90,7 @@ export class EngineHarness {
   failPoint: FailPoint = 'before';
   failures = 0;
   nowMs = 0;
-  readonly #options: HarnessOptions & Required<Pick<HarnessOptions, keyof typeof defaults>>;
+  readonly #options: Readonly<typeof defaults>;
   readonly folder: string;
   readonly #place: FileIdentity;
   readonly #readStore: ScanStore;
@@ -110,7 +105,7 @@ export class EngineHarness {
   constructor(given: HarnessOptions = {}) {
     const options = { ...defaults, ...given };
     this.#options = options;
-    this.#zones = options.zones ?? [];
+    this.#zones = options.zones;
     this.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'quietzone-engine-'));
     const file = join(this.folder, 'scans.mdb');
     this.store = openScanStore(file, 'create');
@@ -271,6 +266,7 @@ export class EngineHarness {
 
   #createShard(shard: number, shards: number): Shard {
     return new Shard({
+      ...this.#options,
       shard,
       shards,
       journalRoot: this.#place,
@@ -279,9 +275,6 @@ export class EngineHarness {
       consumed: this.#consumed[shard]!,
       visitor: this.#visitor,
       clock: { now: () => this.nowMs, monotonicMs: () => 0 },
-      windowBytesMax: this.#options.windowBytesMax ?? 1,
-      actorsMax: this.#options.actorsMax,
-      rawRetentionDays: this.#options.rawRetentionDays,
       zones: this.#zones,
       deliveredBlock: Number.MAX_SAFE_INTEGER,
     });
