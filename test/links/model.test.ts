@@ -13,50 +13,31 @@ interface ModelLink {
 }
 
 const key = fc.integer({ min: 0, max: 30 });
+const put = fc.record({
+  kind: fc.constant('put' as const),
+  key,
+  length: fc.oneof(fc.integer({ min: 0, max: 120 }), fc.constantFrom(8_180, 8_181)),
+  expires: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8.64e15 })),
+  scans: fc.integer({ min: -2, max: 5 }),
+  no: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+  /** Of a program; 0 = none. */
+  bytes: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(0) },
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 3_000 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 3_000, max: 40_000 }) },
+  ),
+});
+const onKey = fc.constantFrom(...(['delete', 'putGone', 'putDamaged', 'take', 'hold'] as const));
+const onTable = fc.constantFrom('leave' as const, 'free' as const);
+const addScans = fc.constant('addScans' as const);
+const grow = fc.constant('grow' as const);
+const more = fc.integer({ min: -3, max: 3 });
 const step = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant('put' as const),
-      key,
-      length: fc.oneof(fc.integer({ min: 0, max: 120 }), fc.constantFrom(8_180, 8_181)),
-      expires: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8.64e15 })),
-      scans: fc.integer({ min: -2, max: 5 }),
-      no: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
-      /** Of a program; 0 = none. */
-      bytes: fc.oneof(
-        { weight: 4, arbitrary: fc.constant(0) },
-        { weight: 4, arbitrary: fc.integer({ min: 1, max: 3_000 }) },
-        { weight: 1, arbitrary: fc.integer({ min: 3_000, max: 40_000 }) },
-      ),
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constantFrom(...(['delete', 'putGone', 'putDamaged', 'take', 'hold'] as const)),
-      key,
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('addScans' as const),
-      key,
-      scans: fc.integer({ min: -3, max: 3 }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('grow' as const),
-      count: fc.integer({ min: 1, max: 700 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constantFrom('leave' as const, 'free' as const) }),
-  },
+  { weight: 6, arbitrary: put },
+  { weight: 5, arbitrary: fc.record({ kind: onKey, key }) },
+  { weight: 1, arbitrary: fc.record({ kind: addScans, key, scans: more }) },
+  { weight: 1, arbitrary: fc.record({ kind: grow, count: fc.integer({ min: 1, max: 700 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: onTable }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Arena } from '../../src/links/arena.ts';
 import { wordOf } from '../../src/links/finder.ts';
 import { localMinutesOf, ZoneCells } from '../../src/links/zone-cells.ts';
+import { localTime } from '../scans/plain-model.ts';
 import { routedLink } from './routed.ts';
 import { openTable } from './table.ts';
 
@@ -10,16 +11,10 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const yearMs = 365 * 24 * hourMs;
 
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-/** Minutes ahead of UTC, in another way than src/model/zones/zone-offsets.ts has them. */
-function aheadOf(zone: string, ms: number): number {
-  const format =
-    formats.get(zone) ??
-    new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset', hour: 'numeric' });
-  formats.set(zone, format);
-  const [, sign, hours, minutes] = /GMT(?:([+-])(\d\d):(\d\d))?$/.exec(format.format(ms)) ?? [];
-  return hours === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+/** Minutes that the clocks show, in another way than src/model/zones/zone-offsets.ts has them. */
+function shownMinutes(zone: string, ms: number): number {
+  const { date, hour, minute } = localTime(zone, ms);
+  return Date.parse(`${date}T${hour}:${minute}Z`) / minuteMs;
 }
 
 class Zones {
@@ -34,7 +29,7 @@ class Zones {
   /** Whether a reader has the right time, told apart by minutes; empty where it has. */
   fault(zone: string, cell: number): string {
     const read = localMinutesOf(this.arena.chunkOf(cell), wordOf(cell), this.nowMs);
-    const right = Math.floor(this.nowMs / minuteMs) + aheadOf(zone, this.nowMs);
+    const right = shownMinutes(zone, this.nowMs);
     return read === right ? '' : `${zone} ${new Date(this.nowMs).toISOString()}: ${read - right}`;
   }
 }
@@ -111,7 +106,7 @@ describe('the clock of a zone', () => {
             },
           });
           const read = localMinutesOf(words, wordOf(cell), zones.nowMs);
-          expect(read).toBe(zones.nowMs / minuteMs + aheadOf(zone, zones.nowMs));
+          expect(read).toBe(shownMinutes(zone, zones.nowMs));
         }
       }
     }

@@ -167,32 +167,17 @@ export function eventOf(fact: ScanFact, { id: qrId, routing }: ScannedCode) {
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
+const weekdayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** What the clock on the wall shows, by `Intl` and without a calendar. */
+/** What the clock on the wall shows, by `Intl` and without a calendar: Swedes write 2026-03-08 07:05. */
 export function localTime(zone: string, timeMs: number) {
   let format = formats.get(zone);
   if (format === undefined) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone,
-      calendar: 'gregory',
-      hourCycle: 'h23',
-      weekday: 'short',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-    });
-    formats.set(zone, format);
+    const style = { timeZone: zone, dateStyle: 'short', timeStyle: 'short' } as const;
+    formats.set(zone, (format = new Intl.DateTimeFormat('sv-SE', style)));
   }
-  const parts = new Map(format.formatToParts(timeMs).map(({ type, value }) => [type, value]));
-  const part = (type: Intl.DateTimeFormatPartTypes): string => parts.get(type) ?? '';
-  return {
-    date: `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`,
-    hour: part('hour'),
-    minute: part('minute'),
-    weekday: part('weekday').toLowerCase(),
-  };
+  const [date = '', hour = '', minute = ''] = format.format(timeMs).split(/[ :]/);
+  return { date, hour, minute, weekday: weekdayNames[new Date(date).getUTCDay()]! };
 }
 
 /** Facts on the local days of a range, both included. */
