@@ -82,15 +82,13 @@ describe.each(errorPageKinds)('a standard page: %s', (kind) => {
   });
 });
 
-describe('standard pages', () => {
-  it('have text of 7:1 and drawing of 3:1 or more, light and dark', () => {
-    const schemes = contrastsOf(standard.find('unknown', undefined, '').html);
-    expect(schemes).toHaveLength(2);
-    for (const { text, accent } of schemes) {
-      expect(text).toBeGreaterThanOrEqual(7);
-      expect(accent).toBeGreaterThanOrEqual(3);
-    }
-  });
+it('standard pages have text of 7:1 and drawing of 3:1 or more, light and dark', () => {
+  const schemes = contrastsOf(standard.find('unknown', undefined, '').html);
+  expect(schemes).toHaveLength(2);
+  for (const { text, accent } of schemes) {
+    expect(text).toBeGreaterThanOrEqual(7);
+    expect(accent).toBeGreaterThanOrEqual(3);
+  }
 });
 
 describe('the language of a page with texts of its workspace', () => {
@@ -290,15 +288,13 @@ describe('a page', () => {
   });
 });
 
-describe('the root of the short domain', () => {
-  it('leads where the installation says, and is no scan', async () => {
-    const before = harness.scans().length;
-    for (const method of ['GET', 'HEAD']) {
-      const { status, headers } = await ask('/?utm=1', undefined, method);
-      expect([status, headers.get('location')]).toEqual([302, rootUrl]);
-      expect(headers.get('cache-control')).toBe('private, no-store');
-    }
-    expect((await ask('/', undefined, 'POST')).status).toBe(405);
-    expect(harness.scans()).toHaveLength(before);
-  });
+it('the root of the short domain leads where the installation says, and is no scan', async () => {
+  const before = harness.scans().length;
+  for (const method of ['GET', 'HEAD']) {
+    const { status, headers } = await ask('/?utm=1', undefined, method);
+    expect([status, headers.get('location')]).toEqual([302, rootUrl]);
+    expect(headers.get('cache-control')).toBe('private, no-store');
+  }
+  expect((await ask('/', undefined, 'POST')).status).toBe(405);
+  expect(harness.scans()).toHaveLength(before);
 });

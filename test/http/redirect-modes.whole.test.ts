@@ -111,49 +111,45 @@ describe.each(['process', 'power'] as const)('with durability %s', (durability) 
   });
 });
 
-describe('scan limits', () => {
-  it('are not used by bots and connections that are cut off', async () => {
-    const { port, links, scans } = await start({});
-    links.put(linkOf('LIMITED1', { codeNo: 12, scansLeft: 1 }));
-    const agent = new Agent();
-    const statusOf = async (userAgent: string): Promise<number> =>
-      (await visit(port, agent, '/limited1', userAgent)).status;
-    const bot = agents.google;
-    expect(await statusOf(bot)).toBe(302);
-    const pipelined = `GET /LIMITED1 HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\n\r\n`.repeat(2);
-    expect((await sendRaw(port, [pipelined])).statuses).toEqual([]);
-    expect([await statusOf(phone), await statusOf(phone), await statusOf(bot)]).toEqual([
-      302, 410, 410,
-    ]);
-    expect(scans().map(({ codeNo }) => codeNo)).toEqual([12, 12]);
-  });
+it('scan limits are not used by bots and connections that are cut off', async () => {
+  const { port, links, scans } = await start({});
+  links.put(linkOf('LIMITED1', { codeNo: 12, scansLeft: 1 }));
+  const agent = new Agent();
+  const statusOf = async (userAgent: string): Promise<number> =>
+    (await visit(port, agent, '/limited1', userAgent)).status;
+  const bot = agents.google;
+  expect(await statusOf(bot)).toBe(302);
+  const pipelined = `GET /LIMITED1 HTTP/1.1\r\nHost: x\r\nUser-Agent: ${phone}\r\n\r\n`.repeat(2);
+  expect((await sendRaw(port, [pipelined])).statuses).toEqual([]);
+  expect([await statusOf(phone), await statusOf(phone), await statusOf(bot)]).toEqual([
+    302, 410, 410,
+  ]);
+  expect(scans().map(({ codeNo }) => codeNo)).toEqual([12, 12]);
 });
 
-describe('throttle', () => {
-  it('refuses unknown codes beyond the bound across threads, and no code that exists', async () => {
-    // It counts by the clock's minute: a run that sees two of them is repeated.
-    for (let minute = -1; minute !== minuteNow();) {
-      await harness?.close();
-      minute = minuteNow();
-      const { port } = await start({ threads: 2 });
-      const agent = new Agent({ maxSockets: 4 });
-      const answers: number[] = [];
-      // However it is written: nobody tries codes by encoding or by segments.
-      const forms = ['/NOSUCH', '/%4EOSUCH', '/no/such/'];
-      for (let i = 0; i < 320; i++) {
-        answers.push((await visit(port, agent, `${forms[i % 3]}${i}`)).status);
-      }
-      const known = await visit(port, agent, '/ABCD2345');
-      const icon = await visit(port, agent, '/favicon.ico');
-      const { text } = await sendRaw(port, [get('', '/NOSUCH99')]);
-      agent.destroy();
-      if (minute !== minuteNow()) continue;
-      expect(answers).toEqual(Array.from({ length: 320 }, (_, at) => (at < 300 ? 404 : 429)));
-      expect([known.status, icon.status]).toEqual([302, 404]);
-      expect(text).toMatch(/^HTTP\/1\.1 429 /);
-      expect(text).toMatch(/Retry-After: ([1-9]|[1-5]\d|60)\r\n/);
+it('the throttle refuses unknown codes beyond the bound across threads, and no code that exists', async () => {
+  // It counts by the clock's minute: a run that sees two of them is repeated.
+  for (let minute = -1; minute !== minuteNow();) {
+    await harness?.close();
+    minute = minuteNow();
+    const { port } = await start({ threads: 2 });
+    const agent = new Agent({ maxSockets: 4 });
+    const answers: number[] = [];
+    // However it is written: nobody tries codes by encoding or by segments.
+    const forms = ['/NOSUCH', '/%4EOSUCH', '/no/such/'];
+    for (let i = 0; i < 320; i++) {
+      answers.push((await visit(port, agent, `${forms[i % 3]}${i}`)).status);
     }
-  });
+    const known = await visit(port, agent, '/ABCD2345');
+    const icon = await visit(port, agent, '/favicon.ico');
+    const { text } = await sendRaw(port, [get('', '/NOSUCH99')]);
+    agent.destroy();
+    if (minute !== minuteNow()) continue;
+    expect(answers).toEqual(Array.from({ length: 320 }, (_, at) => (at < 300 ? 404 : 429)));
+    expect([known.status, icon.status]).toEqual([302, 404]);
+    expect(text).toMatch(/^HTTP\/1\.1 429 /);
+    expect(text).toMatch(/Retry-After: ([1-9]|[1-5]\d|60)\r\n/);
+  }
 });
 
 const minuteNow = (): number => Math.floor(Date.now() / 60_000);
@@ -212,38 +208,36 @@ describe('trusted proxies', () => {
   });
 });
 
-describe('drain', () => {
-  it('fails no request on an open connection, tells clients to close, keeps every scan', async () => {
-    const { port, drain, scans, stopped } = await start({ threads: 2 });
-    const agent = new Agent({ keepAlive: true, maxSockets: 10 });
-    const answered = Array<number>(10).fill(0);
-    let isDraining = false;
-    const failures: string[] = [];
-    const client = async (_: number, no: number): Promise<void> => {
-      for (;;) {
-        try {
-          const { status, closes } = await visit(port, agent, '/ABCD2345');
-          if (status === 302) answered[no]! += 1;
-          else failures.push(String(status));
-          if (closes) return;
-        } catch (error) {
-          // A new connection after the last listen socket is closed; never one that was open.
-          if (!isDraining || !String(error).includes('ECONNREFUSED')) failures.push(String(error));
-          return;
-        }
+it('a drain fails no request on an open connection, tells clients to close, keeps every scan', async () => {
+  const { port, drain, scans, stopped } = await start({ threads: 2 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 10 });
+  const answered = Array<number>(10).fill(0);
+  let isDraining = false;
+  const failures: string[] = [];
+  const client = async (_: number, no: number): Promise<void> => {
+    for (;;) {
+      try {
+        const { status, closes } = await visit(port, agent, '/ABCD2345');
+        if (status === 302) answered[no]! += 1;
+        else failures.push(String(status));
+        if (closes) return;
+      } catch (error) {
+        // A new connection after the last listen socket is closed; never one that was open.
+        if (!isDraining || !String(error).includes('ECONNREFUSED')) failures.push(String(error));
+        return;
       }
-    };
-    const clients = answered.map(client);
-    // All are connected: a connection that is made meanwhile is not what this is about.
-    await expect.poll(() => Math.min(...answered), soon).toBeGreaterThan(10);
-    isDraining = true;
-    await Promise.all([drain(), ...clients]);
-    agent.destroy();
-    expect(failures).toEqual([]);
-    const all = answered.reduce((sum, answers) => sum + answers, 0);
-    expect(scans().length).toBe(all);
-    expect(stopped().reduce((sum, redirects) => sum + redirects, 0)).toBe(all);
-  });
+    }
+  };
+  const clients = answered.map(client);
+  // All are connected: a connection that is made meanwhile is not what this is about.
+  await expect.poll(() => Math.min(...answered), soon).toBeGreaterThan(10);
+  isDraining = true;
+  await Promise.all([drain(), ...clients]);
+  agent.destroy();
+  expect(failures).toEqual([]);
+  const all = answered.reduce((sum, answers) => sum + answers, 0);
+  expect(scans().length).toBe(all);
+  expect(stopped().reduce((sum, redirects) => sum + redirects, 0)).toBe(all);
 });
 
 const keeping = (path: string, method = 'GET'): string =>

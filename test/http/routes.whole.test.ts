@@ -84,16 +84,17 @@ describe('a rule', () => {
   });
 });
 
-describe('bots, previews and prefetches', () => {
-  it.each([
-    ['iMessage', { agent: agents.imessage }],
-    ['WhatsApp', { agent: agents.whatsapp }],
-    ['Slack', { agent: agents.slack }],
-    ['Google', { agent: agents.google }],
-    ['a browser that prefetches', { headers: 'Sec-Purpose: prefetch;prerender\r\n' }],
-    ['an older one', { headers: 'Purpose: prefetch\r\n' }],
-    ['Firefox', { headers: 'X-Moz: prefetch\r\n' }],
-  ])('%s: the target with its UTM, route 0, none of the limit', async (_, asked) => {
+it.each([
+  ['iMessage', { agent: agents.imessage }],
+  ['WhatsApp', { agent: agents.whatsapp }],
+  ['Slack', { agent: agents.slack }],
+  ['Google', { agent: agents.google }],
+  ['a browser that prefetches', { headers: 'Sec-Purpose: prefetch;prerender\r\n' }],
+  ['an older one', { headers: 'Purpose: prefetch\r\n' }],
+  ['Firefox', { headers: 'X-Moz: prefetch\r\n' }],
+])(
+  'bots, previews and prefetches, %s: the target with its UTM, route 0, none of the limit',
+  async (_, asked) => {
     const fields = {
       rules: [rule('all', {})],
       split: [variant('a', 1), variant('b', 1)],
@@ -108,8 +109,8 @@ describe('bots, previews and prefetches', () => {
     expect((await routed.ask(path)).location).toBe(`${targetOf('all')}?utm_source=card`);
     expect((await routed.ask(path, asked)).status).toBe(410);
     expect(await routed.routesOf(codeNo)).toEqual([0, 1, missedRoutes.used_up]);
-  });
-});
+  },
+);
 
 describe('HEAD', () => {
   const passQuery = true;
@@ -256,44 +257,42 @@ describe('what leads nowhere', () => {
   });
 });
 
-describe('a split', () => {
-  it('over two threads is the same for each visitor, and countries are known, through deaths of threads', async () => {
-    const two = await startRedirects({
-      threads: 2,
-      trustedProxies: ['127.0.0.0/8'],
-      file: new URL('./mortal-redirect.worker.ts', import.meta.url),
-      geo: geoData(),
-    });
-    two.links.put(
-      routedLink('SPLIT234', { split: [variant('a', 3), variant('b', 1)] }, { codeNo: 5 }),
-    );
-    const german = { rules: [rule('german', { country: ['DE'] })] };
-    two.links.put(routedLink('COUNTRY2', german, { codeNo: 6 }));
-    const ask = async (path: string, address: string): Promise<string | undefined> => {
-      const headers = { connection: 'close', 'x-forwarded-for': address };
-      const url = `http://127.0.0.1:${two.port}/${path}`;
-      const answer = await fetch(url, { redirect: 'manual', headers });
-      return answer.headers.get('location') ?? undefined;
-    };
-    const visit = (no: number): Promise<string | undefined> => ask('split234', `203.0.113.${no}`);
-    const visitors = Array.from({ length: 30 }, (_, no) => no);
-    const first = await Promise.all(visitors.map(visit));
-    expect(new Set(first)).toEqual(new Set([targetOf('a'), targetOf('b')]));
-    for (const [round, kind] of ['exit', 'throw', 'reject'].entries()) {
-      two.send(round % 2, { kind });
-      await expect.poll(() => two.deaths().length, { ...soon, interval: 5 }).toBe(round + 1);
-      expect(await Promise.all(visitors.map(visit))).toEqual(first);
-      await expect.poll(() => two.areListening(), soon).toBe(true);
-      expect(await Promise.all(visitors.map(visit))).toEqual(first);
-      // The successor knows the countries, too, whichever thread has the connection.
-      const led = await Promise.all(visitors.map(() => ask('country2', '81.2.69.1')));
-      expect(new Set(led)).toEqual(new Set([targetOf('german')]));
-    }
-    const counts = [1, 2].map(
-      (route) => two.scans().filter((scan) => scan.codeNo === 5 && scan.route === route).length,
-    );
-    const ofA = first.filter((location) => location === targetOf('a')).length;
-    expect(counts).toEqual([7 * ofA, 7 * (visitors.length - ofA)]);
-    await two.close();
+it('a split over two threads is the same for each visitor, and countries are known, through deaths of threads', async () => {
+  const two = await startRedirects({
+    threads: 2,
+    trustedProxies: ['127.0.0.0/8'],
+    file: new URL('./mortal-redirect.worker.ts', import.meta.url),
+    geo: geoData(),
   });
+  two.links.put(
+    routedLink('SPLIT234', { split: [variant('a', 3), variant('b', 1)] }, { codeNo: 5 }),
+  );
+  const german = { rules: [rule('german', { country: ['DE'] })] };
+  two.links.put(routedLink('COUNTRY2', german, { codeNo: 6 }));
+  const ask = async (path: string, address: string): Promise<string | undefined> => {
+    const headers = { connection: 'close', 'x-forwarded-for': address };
+    const url = `http://127.0.0.1:${two.port}/${path}`;
+    const answer = await fetch(url, { redirect: 'manual', headers });
+    return answer.headers.get('location') ?? undefined;
+  };
+  const visit = (no: number): Promise<string | undefined> => ask('split234', `203.0.113.${no}`);
+  const visitors = Array.from({ length: 30 }, (_, no) => no);
+  const first = await Promise.all(visitors.map(visit));
+  expect(new Set(first)).toEqual(new Set([targetOf('a'), targetOf('b')]));
+  for (const [round, kind] of ['exit', 'throw', 'reject'].entries()) {
+    two.send(round % 2, { kind });
+    await expect.poll(() => two.deaths().length, { ...soon, interval: 5 }).toBe(round + 1);
+    expect(await Promise.all(visitors.map(visit))).toEqual(first);
+    await expect.poll(() => two.areListening(), soon).toBe(true);
+    expect(await Promise.all(visitors.map(visit))).toEqual(first);
+    // The successor knows the countries, too, whichever thread has the connection.
+    const led = await Promise.all(visitors.map(() => ask('country2', '81.2.69.1')));
+    expect(new Set(led)).toEqual(new Set([targetOf('german')]));
+  }
+  const counts = [1, 2].map(
+    (route) => two.scans().filter((scan) => scan.codeNo === 5 && scan.route === route).length,
+  );
+  const ofA = first.filter((location) => location === targetOf('a')).length;
+  expect(counts).toEqual([7 * ofA, 7 * (visitors.length - ofA)]);
+  await two.close();
 });

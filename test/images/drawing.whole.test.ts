@@ -98,8 +98,9 @@ describe('draw: PNG', () => {
   });
 });
 
-describe('draw: SVG', () => {
-  it.each(Object.entries(contents))('outlines exactly the modules of %s', async (_, content) => {
+it.each(Object.entries(contents))(
+  'an SVG outlines exactly the modules of %s',
+  async (_, content) => {
     const { side, modules } = createMatrix(content);
     const [scale, edge] = [3, side + 8];
     const size = scale * edge;
@@ -114,8 +115,8 @@ describe('draw: SVG', () => {
     const margin = '.'.repeat(4 * edge);
     const rows = Array.from({ length: side }, (_none, y) => `....${line(y)}....`);
     expect(drawn.join('')).toBe([margin, ...rows, margin].join(''));
-  });
-});
+  },
+);
 
 describe('draw: bytes', () => {
   /** Printed codes and cached copies rely on it: a change of these hashes is a change of the images. */

@@ -8,74 +8,68 @@ import { LinkWriter } from '../../src/links/writer.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { linkOf, openTable, read, textOf } from './table.ts';
 
-describe('find', () => {
-  it.each([
-    ['/A1B0C1D0', 7],
-    ['/aIbOcLd0', 7],
-    ['/ALB0CID0', 7],
-    // The code as written comes before its look-alike.
-    ['/hell0aaa', 1],
-    ['/heil0aaa', 2],
-    // Other lengths, and characters that are never generated, have no look-alikes.
-    ['/PARKL', 0],
-    ['/PARKL-23', 0],
-    ['/PARKLU23', 0],
-    [`/${'b'.repeat(64)}`, 6],
-    [`/${'b'.repeat(65)}`, 0],
-    ['', 0],
-    ['/', 0],
-    ['/A/B', 0],
-    ['/A%41', 0],
-    ['/\u0141BC', 0],
-  ])('%s leads to code %i', (path, codeNo) => {
-    const { writer, reader } = openTable();
-    const keys = ['HELL0AAA', 'HE110AAA', 'PARK1', 'PARK1-23', 'PARK1U23', 'B'.repeat(64)];
-    for (const [at, key] of [...keys, 'A1B0C1D0'].entries()) {
-      writer.put(linkOf(key, { codeNo: at + 1 }));
-    }
-    const handle = reader.find(path, 1);
-    expect(handle === 0 ? 0 : reader.codeNo(handle)).toBe(codeNo);
-  });
+it.each([
+  ['/A1B0C1D0', 7],
+  ['/aIbOcLd0', 7],
+  ['/ALB0CID0', 7],
+  // The code as written comes before its look-alike.
+  ['/hell0aaa', 1],
+  ['/heil0aaa', 2],
+  // Other lengths, and characters that are never generated, have no look-alikes.
+  ['/PARKL', 0],
+  ['/PARKL-23', 0],
+  ['/PARKLU23', 0],
+  [`/${'b'.repeat(64)}`, 6],
+  [`/${'b'.repeat(65)}`, 0],
+  ['', 0],
+  ['/', 0],
+  ['/A/B', 0],
+  ['/A%41', 0],
+  ['/\u0141BC', 0],
+])('%s leads to code %i', (path, codeNo) => {
+  const { writer, reader } = openTable();
+  const keys = ['HELL0AAA', 'HE110AAA', 'PARK1', 'PARK1-23', 'PARK1U23', 'B'.repeat(64)];
+  for (const [at, key] of [...keys, 'A1B0C1D0'].entries()) {
+    writer.put(linkOf(key, { codeNo: at + 1 }));
+  }
+  const handle = reader.find(path, 1);
+  expect(handle === 0 ? 0 : reader.codeNo(handle)).toBe(codeNo);
 });
 
-describe('scans left', () => {
-  it('are taken all at once, and what is below zero is told', () => {
-    const { writer, reader } = openTable();
-    writer.put(linkOf('LIMITED', { scansLeft: 5 }));
-    writer.put(linkOf('FREE'));
-    expect(reader.takeScan(reader.find('LIMITED', 0))).toBe(true);
-    expect([writer.takeScansLeft('LIMITED'), writer.takeScansLeft('LIMITED')]).toEqual([4, 0]);
-    expect(reader.takeScan(reader.find('LIMITED', 0))).toBe(false);
-    writer.addScans('LIMITED', -3);
-    expect([writer.takeScansLeft('LIMITED'), writer.scansLeft('LIMITED')]).toEqual([-3, 0]);
-    writer.delete('LIMITED');
-    const none = ['LIMITED', 'FREE', 'UNKNOWN'].map((key) => writer.takeScansLeft(key));
-    expect(none).toEqual([undefined, undefined, undefined]);
-  });
+it('scans left are taken all at once, and what is below zero is told', () => {
+  const { writer, reader } = openTable();
+  writer.put(linkOf('LIMITED', { scansLeft: 5 }));
+  writer.put(linkOf('FREE'));
+  expect(reader.takeScan(reader.find('LIMITED', 0))).toBe(true);
+  expect([writer.takeScansLeft('LIMITED'), writer.takeScansLeft('LIMITED')]).toEqual([4, 0]);
+  expect(reader.takeScan(reader.find('LIMITED', 0))).toBe(false);
+  writer.addScans('LIMITED', -3);
+  expect([writer.takeScansLeft('LIMITED'), writer.scansLeft('LIMITED')]).toEqual([-3, 0]);
+  writer.delete('LIMITED');
+  const none = ['LIMITED', 'FREE', 'UNKNOWN'].map((key) => writer.takeScansLeft(key));
+  expect(none).toEqual([undefined, undefined, undefined]);
 });
 
-describe('memory', () => {
-  it.each([2 ** 31 - 40, -40])('frees memory while the epoch wraps from %i', (epoch) => {
-    const { memory, writer, reader } = openTable({ arenaBytesMax: 2 ** 20 });
-    new Int32Array(memory.control)[controlWord.epoch] = epoch;
-    const late = new LinkReader(memory, 1);
-    writer.put(linkOf('WRAP'));
-    late.enter();
-    const held = late.target(late.find('WRAP', 0));
-    for (let n = 0; n < 20_000; n += 1) {
-      reader.enter();
-      writer.put(linkOf('WRAP', { target: `https://wrap.co/${n % 1_000}` }));
-      reader.leave();
-      if (n === 8_000) {
-        expect(textOf(held)).toBe('https://example.com/');
-        late.leave();
-      }
+it.each([2 ** 31 - 40, -40])('frees memory while the epoch wraps from %i', (epoch) => {
+  const { memory, writer, reader } = openTable({ arenaBytesMax: 2 ** 20 });
+  new Int32Array(memory.control)[controlWord.epoch] = epoch;
+  const late = new LinkReader(memory, 1);
+  writer.put(linkOf('WRAP'));
+  late.enter();
+  const held = late.target(late.find('WRAP', 0));
+  for (let n = 0; n < 20_000; n += 1) {
+    reader.enter();
+    writer.put(linkOf('WRAP', { target: `https://wrap.co/${n % 1_000}` }));
+    reader.leave();
+    if (n === 8_000) {
+      expect(textOf(held)).toBe('https://example.com/');
+      late.leave();
     }
-    writer.free();
-    expect(writer.bytesWaiting).toBe(0);
-    // All but the one live entry and unit 0.
-    expect(writer.bytesFree).toBeGreaterThan(2 ** 20 - 64);
-  });
+  }
+  writer.free();
+  expect(writer.bytesWaiting).toBe(0);
+  // All but the one live entry and unit 0.
+  expect(writer.bytesFree).toBeGreaterThan(2 ** 20 - 64);
 });
 
 describe('bounds', () => {

@@ -15,31 +15,29 @@ largest.set(taggedProgram(1, 40_000));
 // Words in all; the rest is not looked at.
 new DataView(largest.buffer).setUint32(4, programBytesMax / 4, true);
 
-describe('memory', () => {
-  test('of programs of all sizes comes back through 200,000 changes of a few links', () => {
-    const { writer, reader } = openTable({ arenaBytesMax: 2 ** 26 });
-    const random = createRandom(3);
-    const changes = 200_000;
-    let half = 0;
-    for (let n = 0; n < changes; n++) {
-      const no = random(8);
-      const kind = random(10);
-      reader.enter();
-      if (kind === 0) writer.delete(`KEY${no}`);
-      else {
-        const program = kind < 3 ? undefined : programs[random(programs.length)];
-        const scansLeft = [-1, keepScansLeft, 5][n % 3]!;
-        const target = `https://example.com/${'t'.repeat(n % 50)}`;
-        writer.put(linkOf(`KEY${no}`, { codeNo: n, target, program, scansLeft }));
-      }
-      reader.leave();
-      if (n === changes / 2) half = writer.bytesUsed;
+test('memory of programs of all sizes comes back through 200,000 changes of a few links', () => {
+  const { writer, reader } = openTable({ arenaBytesMax: 2 ** 26 });
+  const random = createRandom(3);
+  const changes = 200_000;
+  let half = 0;
+  for (let n = 0; n < changes; n++) {
+    const no = random(8);
+    const kind = random(10);
+    reader.enter();
+    if (kind === 0) writer.delete(`KEY${no}`);
+    else {
+      const program = kind < 3 ? undefined : programs[random(programs.length)];
+      const scansLeft = [-1, keepScansLeft, 5][n % 3]!;
+      const target = `https://example.com/${'t'.repeat(n % 50)}`;
+      writer.put(linkOf(`KEY${no}`, { codeNo: n, target, program, scansLeft }));
     }
-    expect(writer.bytesUsed).toBe(half);
-    writer.free();
-    writer.free();
-    expect([writer.bytesWaiting, writer.bytesLost]).toEqual([0, 0]);
-  });
+    reader.leave();
+    if (n === changes / 2) half = writer.bytesUsed;
+  }
+  expect(writer.bytesUsed).toBe(half);
+  writer.free();
+  writer.free();
+  expect([writer.bytesWaiting, writer.bytesLost]).toEqual([0, 0]);
 });
 
 describe('a full arena', () => {

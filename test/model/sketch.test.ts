@@ -105,8 +105,9 @@ describe('exact while small', () => {
   });
 });
 
-describe('error bound', () => {
-  it.each([1_000, 3_000, 10_000, 100_000, 1_000_000])('is 2 percent at %i visitors', (visitors) => {
+it.each([1_000, 3_000, 10_000, 100_000, 1_000_000])(
+  'the error is at most 2 percent at %i visitors',
+  (visitors) => {
     const seeds = visitors === 1_000_000 ? [1, 2, 3] : [1, 2, 3, 4, 5, 6, 7, 8];
     let squares = 0;
     for (const seed of seeds) {
@@ -116,8 +117,8 @@ describe('error bound', () => {
     }
     // The theory says 0.59 %; twice that over all seeds would be a defect, not bad luck.
     expect(Math.sqrt(squares / seeds.length)).toBeLessThan(0.0118);
-  });
-});
+  },
+);
 
 describe('union', () => {
   /** Sizes in every form: inline, sparse, mixed, dense. */

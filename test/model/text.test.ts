@@ -46,58 +46,50 @@ describe('lineFault', () => {
   });
 });
 
-describe('visibleLine', () => {
-  it('is legal or empty, and keeps what is legal', () => {
-    fc.assert(
-      fc.property(anyText(), (text) => {
-        const line = visibleLine(text);
-        expect(line === '' || lineFault(line) === undefined).toBe(true);
-        if (lineFault(text) === undefined) expect(line).toBe(text.trim());
-      }),
-    );
-    for (const text of joined) expect(visibleLine(text)).toBe(text);
-    expect(visibleLine('\u202eevil\u200b\ttitle ')).toBe('evil title');
-    expect(visibleLine('\u200b \u2028')).toBe('');
-  });
+it('visibleLine is legal or empty, and keeps what is legal', () => {
+  fc.assert(
+    fc.property(anyText(), (text) => {
+      const line = visibleLine(text);
+      expect(line === '' || lineFault(line) === undefined).toBe(true);
+      if (lineFault(text) === undefined) expect(line).toBe(text.trim());
+    }),
+  );
+  for (const text of joined) expect(visibleLine(text)).toBe(text);
+  expect(visibleLine('\u202eevil\u200b\ttitle ')).toBe('evil title');
+  expect(visibleLine('\u200b \u2028')).toBe('');
 });
 
-describe('shownText', () => {
-  it('is short, well-formed and on one line', () => {
-    fc.assert(
-      fc.property(anyText({ maxLength: 40 }), (text) => {
-        const shown = shownText(text, 20);
-        expect(shown.length).toBeLessThanOrEqual(20);
-        expect(shown.isWellFormed()).toBe(true);
-        expect(hiddenCharacters.test(shown)).toBe(false);
-      }),
-    );
-    expect(shownText('tags.3', 20)).toBe('tags.3');
-    expect(shownText('a\ud800\r\n\u202e', 20)).toBe('a\ufffd\ufffd\ufffd\ufffd');
-  });
+it('shownText is short, well-formed and on one line', () => {
+  fc.assert(
+    fc.property(anyText({ maxLength: 40 }), (text) => {
+      const shown = shownText(text, 20);
+      expect(shown.length).toBeLessThanOrEqual(20);
+      expect(shown.isWellFormed()).toBe(true);
+      expect(hiddenCharacters.test(shown)).toBe(false);
+    }),
+  );
+  expect(shownText('tags.3', 20)).toBe('tags.3');
+  expect(shownText('a\ud800\r\n\u202e', 20)).toBe('a\ufffd\ufffd\ufffd\ufffd');
 });
 
-describe('generateShortCode', () => {
-  test('gives 8 characters of the alphabet, each about equally often, that fold to themselves', () => {
-    const counts = new Map<string, number>();
-    for (let made = 0; made < 8_000; made++) {
-      const code = generateShortCode(getRandomValues);
-      expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{8}$/);
-      expect(foldShortCode(code.toLowerCase())).toBe(code);
-      for (const character of code) counts.set(character, (counts.get(character) ?? 0) + 1);
-    }
-    expect(counts.size).toBe(32);
-    // 2,000 expected of each, standard deviation 44.
-    for (const count of counts.values()) expect(Math.abs(count - 2_000)).toBeLessThan(300);
-  });
+test('generateShortCode gives 8 characters of the alphabet, each about equally often, that fold to themselves', () => {
+  const counts = new Map<string, number>();
+  for (let made = 0; made < 8_000; made++) {
+    const code = generateShortCode(getRandomValues);
+    expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{8}$/);
+    expect(foldShortCode(code.toLowerCase())).toBe(code);
+    for (const character of code) counts.set(character, (counts.get(character) ?? 0) + 1);
+  }
+  expect(counts.size).toBe(32);
+  // 2,000 expected of each, standard deviation 44.
+  for (const count of counts.values()) expect(Math.abs(count - 2_000)).toBeLessThan(300);
 });
 
-describe('partitionOf', () => {
-  test('spreads neighbours evenly, and never changes', () => {
-    const counts = Array<number>(partitionCount).fill(0);
-    for (let no = 1; no <= 64_000; no++) counts[partitionOf(no)]! += 1;
-    for (const count of counts) expect(Math.abs(count - 1_000)).toBeLessThan(200);
-    expect([1, 2, 3, 1_000_000, 2 ** 32 - 1].map(partitionOf)).toEqual([55, 6, 39, 9, 57]);
-  });
+test('partitionOf spreads neighbours evenly, and never changes', () => {
+  const counts = Array<number>(partitionCount).fill(0);
+  for (let no = 1; no <= 64_000; no++) counts[partitionOf(no)]! += 1;
+  for (const count of counts) expect(Math.abs(count - 1_000)).toBeLessThan(200);
+  expect([1, 2, 3, 1_000_000, 2 ** 32 - 1].map(partitionOf)).toEqual([55, 6, 39, 9, 57]);
 });
 
 test.each([

@@ -83,8 +83,9 @@ afterEach(() => {
 });
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('a segment whose folder is not in place', () => {
-  it.each(['nothing', 'another folder'])('continues with %s at its path', async (replacement) => {
+it.each(['nothing', 'another folder'])(
+  'a segment whose folder is not in place continues with %s at its path',
+  async (replacement) => {
     const root = journal.folder;
     const folder = journalFolder(root, 0);
     mkdirSync(folder);
@@ -108,65 +109,63 @@ describe('a segment whose folder is not in place', () => {
     expect(readAll(ownReader, 0, writer.position).codes).toEqual(codesFrom(0, 50));
     ownReader.close();
     await writer.close();
-  });
-});
+  },
+);
 
-describe('append and retry', () => {
-  it('keep order and give every frame once, or drop it beyond the backlog, whatever the disk does', async () => {
-    const frameBytes = frameOf(0, 1).length;
-    const mood = fc.oneof(
-      { weight: 4, arbitrary: fc.constant('append' as const) },
-      { weight: 2, arbitrary: fc.constantFrom('retry', 'sync', 'rotate') },
-      { weight: 2, arbitrary: fc.record({ bytesLeft: fc.nat(300) }) },
-      { weight: 1, arbitrary: fc.record({ canOpen: fc.boolean() }) },
-    );
-    const property = fc.asyncProperty(
-      fc.array(mood, { minLength: 5, maxLength: 60 }),
-      fc.integer({ min: 1, max: 400 }),
-      fc.constantFrom(0, frameBytes, 3 * frameBytes, 1e6),
-      async (moods, segmentBytesMax, backlogBytesMax) => {
-        const own = temporaryJournal();
-        const moody = new MoodyDisk();
-        const bounds = { segmentBytesMax, segmentMsMax: 0, backlogBytesMax };
-        const writer = own.open({ disk: moody, ...bounds });
-        const ownReader = new JournalReader(own.folder, 1);
-        const taken: number[] = [];
-        for (const [code, step] of moods.entries()) {
-          if (step === 'append') {
-            const frame = frameOf(code, 1);
-            const { droppedScans, waitingScans } = writer;
-            writer.append(frame, 1);
-            if (writer.droppedScans === droppedScans) taken.push(code);
-            else expect((waitingScans + 1) * frameBytes).toBeGreaterThan(backlogBytesMax);
-            expect(writer.waitingScans * frameBytes).toBeLessThanOrEqual(backlogBytesMax);
-            if (writer.fault !== undefined)
-              expect(writer.fault).toMatch(/\.log: .*; \d+ MiB are free/);
-            // As the next batch writes over it: what waits is a copy.
-            frame.fill(0);
-          } else if (step === 'retry') writer.retry();
-          else if (step === 'rotate') writer.rotate(0);
-          else if (step === 'sync') await writer.sync().catch(() => undefined);
-          else Object.assign(moody, step);
-          const { codes, isStuck } = readAll(ownReader, 0, own.tails.position(0));
-          expect(isStuck).toBe(false);
-          expect(codes).toEqual(taken.slice(0, taken.length - writer.waitingScans));
-        }
-        moody.bytesLeft = Number.MAX_SAFE_INTEGER;
-        moody.canOpen = true;
-        writer.retry();
-        expect(writer.waitingScans).toBe(0);
-        writer.append(frameOf(1_000, 1), 1);
-        taken.push(1_000);
-        expect(writer.fault).toBeUndefined();
-        expect(readAll(ownReader, 0, writer.position).codes).toEqual(taken);
-        await writer.close();
-        expect(moody.descriptors.size).toBe(0);
-        ownReader.close();
-        own.remove();
-      },
-    );
-    await fc.assert(property, { numRuns: 100 });
-  });
+it('append and retry keep order and give every frame once, or drop it beyond the backlog, whatever the disk does', async () => {
+  const frameBytes = frameOf(0, 1).length;
+  const mood = fc.oneof(
+    { weight: 4, arbitrary: fc.constant('append' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('retry', 'sync', 'rotate') },
+    { weight: 2, arbitrary: fc.record({ bytesLeft: fc.nat(300) }) },
+    { weight: 1, arbitrary: fc.record({ canOpen: fc.boolean() }) },
+  );
+  const property = fc.asyncProperty(
+    fc.array(mood, { minLength: 5, maxLength: 60 }),
+    fc.integer({ min: 1, max: 400 }),
+    fc.constantFrom(0, frameBytes, 3 * frameBytes, 1e6),
+    async (moods, segmentBytesMax, backlogBytesMax) => {
+      const own = temporaryJournal();
+      const moody = new MoodyDisk();
+      const bounds = { segmentBytesMax, segmentMsMax: 0, backlogBytesMax };
+      const writer = own.open({ disk: moody, ...bounds });
+      const ownReader = new JournalReader(own.folder, 1);
+      const taken: number[] = [];
+      for (const [code, step] of moods.entries()) {
+        if (step === 'append') {
+          const frame = frameOf(code, 1);
+          const { droppedScans, waitingScans } = writer;
+          writer.append(frame, 1);
+          if (writer.droppedScans === droppedScans) taken.push(code);
+          else expect((waitingScans + 1) * frameBytes).toBeGreaterThan(backlogBytesMax);
+          expect(writer.waitingScans * frameBytes).toBeLessThanOrEqual(backlogBytesMax);
+          if (writer.fault !== undefined)
+            expect(writer.fault).toMatch(/\.log: .*; \d+ MiB are free/);
+          // As the next batch writes over it: what waits is a copy.
+          frame.fill(0);
+        } else if (step === 'retry') writer.retry();
+        else if (step === 'rotate') writer.rotate(0);
+        else if (step === 'sync') await writer.sync().catch(() => undefined);
+        else Object.assign(moody, step);
+        const { codes, isStuck } = readAll(ownReader, 0, own.tails.position(0));
+        expect(isStuck).toBe(false);
+        expect(codes).toEqual(taken.slice(0, taken.length - writer.waitingScans));
+      }
+      moody.bytesLeft = Number.MAX_SAFE_INTEGER;
+      moody.canOpen = true;
+      writer.retry();
+      expect(writer.waitingScans).toBe(0);
+      writer.append(frameOf(1_000, 1), 1);
+      taken.push(1_000);
+      expect(writer.fault).toBeUndefined();
+      expect(readAll(ownReader, 0, writer.position).codes).toEqual(taken);
+      await writer.close();
+      expect(moody.descriptors.size).toBe(0);
+      ownReader.close();
+      own.remove();
+    },
+  );
+  await fc.assert(property, { numRuns: 100 });
 });
 
 describe('sync', () => {

@@ -217,20 +217,18 @@ describe('JournalReader', () => {
   });
 });
 
-describe('pruneJournal', () => {
-  it('deletes what ends at or below the position, never more, never the newest', async () => {
-    writeFileSync(`${journal.folder}/notes.txt`, 'x');
-    const frames = codesFrom(0, 6).map((index) => frameOf(index, 1));
-    const end = await write(frames, 1);
-    const starts = listSegments(journal.folder);
-    expect(starts.length).toBe(6);
-    for (let position = 0; position <= end + 10; position++) {
-      pruneJournal(journal.folder, position);
-      const kept = starts.filter((_, i) => (starts[i + 1] ?? Number.MAX_SAFE_INTEGER) > position);
-      expect(listSegments(journal.folder)).toEqual(kept);
-    }
-    expect(readdirSync(journal.folder)).toContain('notes.txt');
-    expect(recoverJournal(journal.folder, 0).position).toBe(end);
-    expect(readAll(reader, 0, end).codes).toEqual([5]);
-  });
+it('pruneJournal deletes what ends at or below the position, never more, never the newest', async () => {
+  writeFileSync(`${journal.folder}/notes.txt`, 'x');
+  const frames = codesFrom(0, 6).map((index) => frameOf(index, 1));
+  const end = await write(frames, 1);
+  const starts = listSegments(journal.folder);
+  expect(starts.length).toBe(6);
+  for (let position = 0; position <= end + 10; position++) {
+    pruneJournal(journal.folder, position);
+    const kept = starts.filter((_, i) => (starts[i + 1] ?? Number.MAX_SAFE_INTEGER) > position);
+    expect(listSegments(journal.folder)).toEqual(kept);
+  }
+  expect(readdirSync(journal.folder)).toContain('notes.txt');
+  expect(recoverJournal(journal.folder, 0).position).toBe(end);
+  expect(readAll(reader, 0, end).codes).toEqual([5]);
 });

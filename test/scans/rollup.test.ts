@@ -101,35 +101,33 @@ describe('Rollup', () => {
   });
 });
 
-describe('ByteWriter and ByteReader', () => {
-  it('carry integers up to 2^53, texts and bytes, and refuse what ends early', () => {
-    const property = fc.property(
-      fc.array(fc.maxSafeNat(), { maxLength: 50 }),
-      fc.string({ unit: 'grapheme', maxLength: 5_000 }),
-      fc.uint8Array({ maxLength: 9_000 }),
-      (integers, text, bytes) => {
-        const writer = new ByteWriter();
-        writer.begin(7);
-        for (const integer of integers) writer.integer(integer);
-        writer.text(text);
-        writer.bytes(bytes);
-        const taken = writer.take();
-        const reader = new ByteReader(taken);
-        expect(reader.byte()).toBe(7);
-        for (const integer of integers) expect(reader.integer()).toBe(integer);
-        expect(reader.text()).toBe(text);
-        expect(Buffer.from(reader.bytes()).equals(Buffer.from(bytes))).toBe(true);
-        const cut = new ByteReader(taken.subarray(0, taken.length - 1));
-        expect(() => {
-          cut.byte();
-          for (const _ of integers) cut.integer();
-          cut.text();
-          cut.bytes();
-        }).toThrow('ends early');
-      },
-    );
-    fc.assert(property, { numRuns: 100 });
-  });
+it('ByteWriter and ByteReader carry integers up to 2^53, texts and bytes, and refuse what ends early', () => {
+  const property = fc.property(
+    fc.array(fc.maxSafeNat(), { maxLength: 50 }),
+    fc.string({ unit: 'grapheme', maxLength: 5_000 }),
+    fc.uint8Array({ maxLength: 9_000 }),
+    (integers, text, bytes) => {
+      const writer = new ByteWriter();
+      writer.begin(7);
+      for (const integer of integers) writer.integer(integer);
+      writer.text(text);
+      writer.bytes(bytes);
+      const taken = writer.take();
+      const reader = new ByteReader(taken);
+      expect(reader.byte()).toBe(7);
+      for (const integer of integers) expect(reader.integer()).toBe(integer);
+      expect(reader.text()).toBe(text);
+      expect(Buffer.from(reader.bytes()).equals(Buffer.from(bytes))).toBe(true);
+      const cut = new ByteReader(taken.subarray(0, taken.length - 1));
+      expect(() => {
+        cut.byte();
+        for (const _ of integers) cut.integer();
+        cut.text();
+        cut.bytes();
+      }).toThrow('ends early');
+    },
+  );
+  fc.assert(property, { numRuns: 100 });
 });
 
 describe('a month', () => {
