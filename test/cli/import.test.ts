@@ -269,11 +269,9 @@ it('refuses slugs that are no path of plain segments, or begin with a reserved w
   expect(told.progress).toContain(`${reserved.length} × reserved`);
 });
 
-it('names all faults of a row at once', async () => {
-  const errors = join(folder, 'faults.csv');
-  const row = '{"target":"ftp://x","type":"url","slug":"API","name":""}';
-  await importing(await fileOf('faults.ndjson', [row]), { errors });
-  expect(administration.draftOf(JSON.parse(row))).toMatchObject({
+it('names all faults of a row at once', () => {
+  const row = { target: 'ftp://x', type: 'url', slug: 'API', name: '' };
+  expect(administration.draftOf(row)).toMatchObject({
     faults: [{ path: 'name' }, { path: 'target' }, { path: 'slug', code: 'reserved' }],
   });
 });

@@ -137,13 +137,8 @@ describe('style', () => {
 
   test('only squares of one color are a bitmap', () => {
     const bitmaps = Object.entries(designs).filter(([, given]) => isBitmap(styleOf(given)));
-    expect(bitmaps.map(([name]) => name)).toEqual([
-      'plain',
-      'two colors',
-      'transparent background',
-      'strong, wide margin',
-      'no margin',
-    ]);
+    const names = 'plain; two colors; transparent background; strong, wide margin; no margin';
+    expect(bitmaps.map(([name]) => name).join('; ')).toBe(names);
   });
 });
 

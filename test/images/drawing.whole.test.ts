@@ -225,18 +225,14 @@ describe('ScannabilityCheck', () => {
   test('colors are checked before anything is drawn', async () => {
     const isScannable = () => Promise.reject(new Error('drawn'));
     const { check } = openCheck({ ...localTasks, isScannable });
-    const failure = await failureOf(
-      check.accept(1, code, { foreground: '#bbb', eyeColor: '#ccc' }),
-    );
+    const faint = { foreground: '#bbb', eyeColor: '#ccc' };
+    const failure = await failureOf(check.accept(1, code, faint));
     expect(failure.code).toBe('unscannable');
-    expect(failure.faults.map(({ path }) => path)).toEqual([
-      'design.foreground',
-      'design.eyeColor',
-    ]);
+    const paths = failure.faults.map(({ path }) => path);
+    expect(paths).toEqual(['design.foreground', 'design.eyeColor']);
     expect(failure.faults[0]?.message).toMatch(/darken/);
-    await expect(
-      check.accept(1, code, { foreground: '#000000', margin: 4 }),
-    ).resolves.toBeDefined();
+    const plain = { foreground: '#000000', margin: 4 };
+    await expect(check.accept(1, code, plain)).resolves.toBeDefined();
     await expect(check.accept(1, code, { foreground: '#111' })).rejects.toThrow('drawn');
   });
 

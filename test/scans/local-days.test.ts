@@ -26,16 +26,8 @@ import { runs } from '../seconds/runs.ts';
 /** Of every kind: whole hours both ways, half and quarter hours, summer of half an hour, and all that the runtime has. */
 const zone = fc.oneof(
   fc.constantFrom(
-    'UTC',
-    'Europe/Berlin',
-    'America/New_York',
-    'Australia/Sydney',
-    'Australia/Lord_Howe',
-    'Asia/Kathmandu',
-    'Asia/Kolkata',
-    'Pacific/Chatham',
-    'Pacific/Apia',
-    'America/St_Johns',
+    ...'UTC Europe/Berlin America/New_York America/St_Johns Asia/Kathmandu Asia/Kolkata'.split(' '),
+    ...'Australia/Sydney Australia/Lord_Howe Pacific/Chatham Pacific/Apia'.split(' '),
   ),
   fc.constantFrom(...Intl.supportedValuesOf('timeZone')),
 );

@@ -1,7 +1,7 @@
 /** Queries over raw scans in their thread: side by side, one after the other, canceled, and too many. */
 import { getPriority } from 'node:os';
 import { readdirSync } from 'node:fs';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { dayMs } from '../../../../src/model/day.ts';
 import { countryNumber } from '../../../../src/model/scan.ts';
 import { RawQueries } from '../../../../src/scans/query/raw/raw-queries.ts';
@@ -18,10 +18,6 @@ import {
 } from './stored-scans.ts';
 
 const fromMs = 20_700 * dayMs;
-const opened: Array<{ close(): Promise<void> }> = [];
-afterEach(async () => {
-  for (const it of opened.splice(0).toReversed()) await it.close();
-});
 
 const scanOf = (scan: number): Scan => {
   const country = scan % 3 === 0 ? 'DE' : 'US';
@@ -38,11 +34,9 @@ const scanOf = (scan: number): Scan => {
 /** @param blocks of a hundred scans each: 25,000 take some ten slices */
 function fill(blocks: number): StoredScans {
   const stored = openStoredScans();
-  stored.fill(
-    Array.from({ length: blocks }, (_, block) => ({
-      scans: Array.from({ length: 100 }, (_, scan) => scanOf(block * 100 + scan)),
-    })),
-  );
+  const scansOf = (block: number): Scan[] =>
+    Array.from({ length: 100 }, (_, scan) => scanOf(block * 100 + scan));
+  stored.fill(Array.from({ length: blocks }, (_, block) => ({ scans: scansOf(block) })));
   return stored;
 }
 
@@ -53,9 +47,11 @@ afterAll(() => large.close());
 
 function open(blocks: number): { stored: StoredScans; queries: RawQueries; query: RawQuery } {
   const stored = blocks === largeBlocks ? large : fill(blocks);
-  if (stored !== large) opened.push(stored);
   const queries = new RawQueries(stored.path);
-  opened.push(queries);
+  onTestFinished(async () => {
+    await queries.close();
+    if (stored !== large) await stored.close();
+  });
   const query: RawQuery = {
     workspaceNo: 1,
     fromMs,
