@@ -23,6 +23,7 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { routedLink, targetOf } from '../links/routed.ts';
 import { openTable } from '../links/table.ts';
 import { ownGeo, writeMmdb } from '../scans/visitor/geo-data.ts';
+import { agents as phones, botAgent } from '../torture/ledger.ts';
 import { entriesOf, freePorts } from '../support/process.ts';
 import { sendRaw } from '../support/raw-http.ts';
 
@@ -144,16 +145,14 @@ function readScans(folder: string, tail: number) {
 /** Redirect threads and codes with programs, for tests that ask for these as a client does. */
 
 export const agents = {
-  iphone:
-    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1',
-  pixel:
-    'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36',
-  firefox: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:124.0) Gecko/20100101 Firefox/124.0',
+  iphone: phones[0].text,
+  pixel: phones[1].text,
+  firefox: phones[2].text,
   imessage:
     'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0',
   whatsapp: 'WhatsApp/2.23.20.0 A',
   slack: 'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)',
-  google: 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+  google: botAgent,
 } as const;
 
 /** 81.2.64.0/20 is German, 9.0.0.0/8 American. */

@@ -6,6 +6,7 @@ import type { ScannedCode } from '../../src/model/code.ts';
 import { isMissed, type RouteLabel } from '../../src/model/routing/labels.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import { EngineHarness, type FailPoint, type HarnessOptions } from './engine-harness.ts';
+import { agents, botAgent } from '../torture/ledger.ts';
 import { refererHosts } from './plain-model.ts';
 
 export const baseDay = 20_730;
@@ -31,14 +32,6 @@ export const hasLabels = (codeNo: number): boolean => codeNo >= 5;
 export const codeOf = (codeNo: number): ScannedCode | undefined =>
   codeNo === 4 ? undefined : { id: `qr_${codeNo}`, ...(hasLabels(codeNo) && { routing }) };
 export const workspaceOf = (codeNo: number): number => (codeNo % 2) + 1;
-const agents = [
-  '',
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1',
-  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36',
-  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:123.0) Gecko/20100101 Firefox/123.0',
-  'Googlebot/2.1 (+http://www.google.com/bot.html)',
-];
-
 const address = fc.oneof(
   fc.integer({ min: 0, max: 3 }).map((last) => Uint8Array.of(192, 0, 2, last)),
   fc
@@ -49,7 +42,7 @@ const address = fc.oneof(
 );
 const scan = fc.record({
   codeNo: fc.integer({ min: 1, max: codes }),
-  agent: fc.constantFrom(...agents),
+  agent: fc.constantFrom('', ...agents.map(({ text }) => text), botAgent),
   referer: fc.constantFrom(...Object.keys(refererHosts)),
   address,
   isPrefetch: fc.integer({ min: 0, max: 9 }).map((value) => value === 0),
