@@ -182,45 +182,36 @@ export interface Asked {
   readonly method?: string;
 }
 
-export class RoutedRedirects {
-  readonly harness: RedirectHarness;
-  #codes = 100;
+/** Redirects of codes with programs, each put into the table as a code of its own. */
+export async function startRouted() {
+  const harness = await startRedirects({ trustedProxies: ['127.0.0.0/8'], geo: geoData() });
+  let codes = 100;
 
-  private constructor(harness: RedirectHarness) {
-    this.harness = harness;
-  }
-
-  static async start(): Promise<RoutedRedirects> {
-    const harness = await startRedirects({ trustedProxies: ['127.0.0.0/8'], geo: geoData() });
-    return new RoutedRedirects(harness);
-  }
-
-  /** Puts a code of its own into the table. */
-  put(fields: Partial<Routing>, more: Partial<Link> = {}) {
-    const codeNo = ++this.#codes;
+  const put = (fields: Partial<Routing>, more: Partial<Link> = {}) => {
+    const codeNo = ++codes;
     const key = `ROUTED${codeNo}`;
-    this.harness.links.put(routedLink(key, fields, { codeNo, ...more }));
+    harness.links.put(routedLink(key, fields, { codeNo, ...more }));
     return { path: `/${key}`, key, codeNo };
-  }
+  };
 
-  /** What is recorded of a code so far, by the numbers of routes. */
-  async routesOf(no: number): Promise<number[]> {
-    // A page is answered before its cycle ends, and is recorded then: before the next answer.
-    const later = this.put({});
-    await this.ask(later.path);
-    return this.harness.scans().flatMap(({ codeNo, route }) => (codeNo === no ? [route] : []));
-  }
-
-  async ask(path: string, { agent = agents.iphone, headers = '', method = 'GET' }: Asked = {}) {
+  const ask = async (
+    path: string,
+    { agent = agents.iphone, headers = '', method = 'GET' }: Asked = {},
+  ) => {
     const lines = `Host: s.example\r\nUser-Agent: ${agent}\r\nConnection: close\r\n${headers}`;
     const text = `${method} ${path} HTTP/1.1\r\n${lines}\r\n`;
-    const answer = await sendRaw(this.harness.port, [Buffer.from(text, 'latin1')]);
+    const answer = await sendRaw(harness.port, [Buffer.from(text, 'latin1')]);
     const [head = '', body = ''] = answer.text.split('\r\n\r\n');
-    return {
-      status: Number(head.slice(9, 12)),
-      location: /^Location: (.*)$/m.exec(head)?.[1]?.replace(/\r$/, ''),
-      head,
-      body,
-    };
-  }
+    const location = /^Location: (.*)$/m.exec(head)?.[1]?.replace(/\r$/, '');
+    return { status: Number(head.slice(9, 12)), location, head, body };
+  };
+
+  /** What is recorded of a code so far, by the numbers of routes. */
+  const routesOf = async (no: number): Promise<number[]> => {
+    // A page is answered before its cycle ends, and is recorded then: before the next answer.
+    await ask(put({}).path);
+    return harness.scans().flatMap(({ codeNo, route }) => (codeNo === no ? [route] : []));
+  };
+
+  return { harness, put, ask, routesOf };
 }

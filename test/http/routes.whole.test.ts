@@ -9,12 +9,18 @@ import { plainTarget, routedLink, targetOf, variant } from '../links/routed.ts';
 import { linkOf } from '../links/table.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
-import { startRedirects } from './redirect-harness.ts';
-import { agents, type Asked, geoData, RoutedRedirects, rule } from './redirect-harness.ts';
+import {
+  agents,
+  type Asked,
+  geoData,
+  rule,
+  startRedirects,
+  startRouted,
+} from './redirect-harness.ts';
 
-let routed: RoutedRedirects;
+let routed: Awaited<ReturnType<typeof startRouted>>;
 beforeAll(async () => {
-  routed = await RoutedRedirects.start();
+  routed = await startRouted();
 });
 afterAll(async () => {
   expect(routed.harness.deaths()).toEqual([]);
