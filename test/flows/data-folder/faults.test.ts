@@ -127,11 +127,10 @@ it('a start, a command, doctor and verify say that management.mdb is cut in the 
   expect(verify.stdout).toMatch(/^scans.mdb {2}\d+ bytes, \d+ records$/m);
 });
 
-it('a full disk refuses a first start in words, and none with data', async () => {
+it('a full disk refuses a first start in words, and none with data', async ({ skip }) => {
   const disk = join(parent, 'disk');
   mkdirSync(disk);
-  // A mount needs a privilege that not every machine gives.
-  if (!mountSmallDisk(disk)) return;
+  skip(!mountSmallDisk(disk), 'this user may not mount a disk');
   onTestFinished(() => unmount(disk));
   const full = join(disk, 'data');
   mkdirSync(full);
