@@ -46,17 +46,20 @@ test('a watch of a damaged code is asked for an hour later', async () => {
   expect(targetDue.at(watch)).toBe(fixture.app.clock.now() + hourMs);
 });
 
-test('a letter to a damaged user keeps no other from going out', async () => {
+test('former members and damaged users get no alert, and the others do', async () => {
   const mails = await startMailServer();
   onTestFinished(() => mails.close());
   const fixture = await openWatchesFixture({ environment: mails.environment });
   const { app, actor } = fixture;
   const user = { email: 'jane@example.com', name: 'Jane', password: 'a good password' };
-  const { id: jane } = await app.workspaces.users.create(1, 'viewer', user);
+  const { users, members } = app.workspaces;
+  const { id: jane } = await users.create(1, 'viewer', user);
+  const { id: mia } = await users.create(1, 'viewer', { ...user, email: 'mia@example.com' });
   const { id, no } = await fixture.code();
   fixture.scans.steady(no, noonMs - 8 * 7 * 24 * hourMs, noonMs, 8);
-  const mailTo = [actor.userId, jane];
+  const mailTo = [mia, actor.userId, jane];
   await fixture.watch({ subject: { kind: 'code', id }, silentHours: 2, mailTo });
+  await members.remove(actor, mia);
   await damage(fixture.app, 'users', (key) => key.includes(actor.userId));
   await fixture.restart();
   await fixture.evaluate();
@@ -101,7 +104,7 @@ test('a workspace with many watches of a slow host leaves rounds to others', asy
   expect(targetDue.due(app.clock.now() - 1, 1_000).length).toBe(600 - 25);
 });
 
-test('the newest incidents are kept, and an open one before those that have ended', async () => {
+test('an incident ends once; the newest ones are kept, and an open one before those that have ended', async () => {
   const fixture = await openWatchesFixture();
   const { store } = fixture.app;
   const { watches, incidents } = fixture.app.watches;
@@ -117,6 +120,7 @@ test('the newest incidents are kept, and an open one before those that have ende
     Array.from({ length: incidentsKept + 5 }, (_, at) => {
       const id = incidents.begin(watch, spike);
       if (at > 0) incidents.end(watch, id, 'recovered');
+      if (at > 0) incidents.end(watch, id, 'deleted');
       return id;
     }),
   );
@@ -125,6 +129,7 @@ test('the newest incidents are kept, and an open one before those that have ende
   expect(kept.toReversed()).toEqual([begun[0], ...begun.slice(6)]);
   const open = incidents.page(1, { ...all, isOpen: true }, () => true).data;
   expect(open.map(({ id }) => id)).toEqual([begun[0]]);
+  expect(incidents.find(1, begun.at(-1)!)?.endedBy).toBe('recovered');
 });
 
 test('a watch notes a bounded number of targets that fail, and the next when one recovers', () => {

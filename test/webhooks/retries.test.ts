@@ -172,6 +172,24 @@ it('activates each endpoint at its time, never early, across restarts, reboots a
   );
 });
 
+it('keeps an endpoint awake while something is due, and wakes it for what comes late', async () => {
+  const { store, time } = new Sending();
+  const { wheel, tables } = store;
+  const nowMs = store.wheelClock.now();
+  await store.transaction(() => wheel.expire(nowMs, 2));
+  const lateMs = toWheelMs(nowMs - 5 * bucketMs);
+  expect(await store.transaction(() => wheel.schedule(1, lateMs))).toBe(true);
+  tables.environment.refresh();
+  expect([...tables.wheel.keys({})]).toEqual([[Math.floor(lateMs / bucketMs), 1]]);
+  await store.transaction((tx) => tx.move(deliveryOf(1), 'failed', { dueMs: nowMs }));
+  time.move(2 * bucketMs);
+  const isAsleep = () => store.transaction(() => wheel.unschedule(1, store.wheelClock.now()));
+  expect(await isAsleep()).toBe(false);
+  await store.transaction((tx) => tx.discard([1, nowMs, deliveryOf(1).id]));
+  expect(await isAsleep()).toBe(true);
+  await tables.environment.close();
+});
+
 it('has a clock that no step of the wall clock moves', () => {
   const time = new TestClock();
   const clock = new WheelClock(time, time, undefined);
@@ -223,6 +241,17 @@ it('replaces the row of a delivery that two leaders have sent', async () => {
     'pending 1, dead 0: 1 0 0',
     'pending 0, dead 0: 0 0 0',
   ]);
+  await store.tables.environment.close();
+});
+
+it('gives a replayed delivery all its tries again', async () => {
+  const { store } = new Sending();
+  const attempt = { atMs: 1, durationMs: 1, status: 500 };
+  const tries = await store.transaction((tx) => {
+    const dead = tx.move(deliveryOf(1), 'exhausted', { attempt });
+    return [dead.tries, tx.move(dead, 'replayed').tries];
+  });
+  expect(tries).toEqual([1, 0]);
   await store.tables.environment.close();
 });
 
