@@ -141,8 +141,8 @@ const epsParts: ReadonlyArray<readonly [RegExp, (id: number, ...found: string[])
 function epsAsSvg(bytes: Uint8Array): string {
   const text = Buffer.from(bytes).toString('latin1');
   const frame =
-    /^%!PS-Adobe-3\.0 EPSF-3\.0\n%%BoundingBox: 0 0 (\d+) \1\n(?:%%.*\n)*%%EndComments\n%%Page: 1 1\ngsave\n\/m{moveto}bind def\/l{rlineto}bind def\/c{rcurveto}bind def\/z{closepath}bind def\/f{fill}bind def\/k{setrgbcolor}bind def\n0 \1 translate (\S+) -\2 scale\n([^]*)grestore\nshowpage\n%%EOF\n$/;
-  const [, size, scale, program] = frame.exec(text) ?? [];
+    /^%!PS-Adobe-3\.0 EPSF-3\.0\n%%BoundingBox: 0 0 (\d+) \1\n%%HiResBoundingBox: 0 0 (\S+) \2\n(?:%%.*\n)*%%EndComments\n%%Page: 1 1\ngsave\n\/m{moveto}bind def\/l{rlineto}bind def\/c{rcurveto}bind def\/z{closepath}bind def\/f{fill}bind def\/k{setrgbcolor}bind def\n0 \2 translate (\S+) -\3 scale\n([^]*)grestore\nshowpage\n%%EOF\n$/;
+  const [, size, , scale, program] = frame.exec(text) ?? [];
   if (program === undefined) throw new Error('Cannot read EPS: it has another frame');
   if (text.split('\n').some((line) => line.length > 255)) throw new Error('A line is too long');
   let body = '';

@@ -6,6 +6,8 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 
 /** More than a data file has tables. */
 const maxDbs = 112;
+/** Before all keys. Without a start, a table of whole numbers would begin at whatever lmdb-js has in its buffer. */
+const start = Buffer.alloc(4);
 /** lmdb's flag NO_SYNC_FLUSH; its enum has no value at run time. */
 const withoutSync: number = 0x10000;
 
@@ -26,7 +28,7 @@ export class StoredBytes {
     this.#root.resetReadTxn();
     // lmdb-js reads into one buffer: what is to stay is copied at once.
     const all = Array.from(
-      this.#open(table).getRange({}),
+      this.#open(table).getRange({ start }),
       ({ key, value }) => [Buffer.from(key), Buffer.from(value)] as const,
     );
     return all.filter(([, bytes]) => bytes.length > 0);
