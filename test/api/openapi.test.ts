@@ -80,7 +80,38 @@ function shapeOf({ operation, answer }: Asked): ValidateFunction {
   const { [answer.status]: own, default: other } = described(operation).responses ?? {};
   const shared = (own ?? other)?.$ref;
   const response = shared === undefined ? responses : word(shared).split('/').slice(1);
-  const steps = [...response, 'content', String(answer.headers['content-type']), 'schema'];
+  return schemaAt([...response, 'content', String(answer.headers['content-type']), 'schema']);
+}
+
+test('the example of every parameter is what its schema asks for', () => {
+  const shared = Object.keys(document.components?.parameters ?? {});
+  const own = operations().flatMap(([name, { parameters = [] }]) => {
+    const [method = '', path = ''] = name.split(' ');
+    return Object.keys(parameters).map((at) => [
+      'paths',
+      path,
+      method.toLowerCase(),
+      'parameters',
+      at,
+    ]);
+  });
+  const examples = [...shared.map((name) => ['components', 'parameters', name]), ...own].flatMap(
+    (steps) => {
+      const pointer = [...steps, 'schema'];
+      const parameter = steps.reduce((part: Json, step) => part[step] ?? {}, document);
+      const values: unknown[] = Object.values(parameter.schema?.examples ?? {});
+      return values.map((value) => ({ pointer, value }));
+    },
+  );
+  expect(examples.length).toBeGreaterThan(20);
+  for (const { pointer, value } of examples) {
+    const validate = schemaAt(pointer);
+    expect([pointer.join(' '), value, validate(value)]).toEqual([pointer.join(' '), value, true]);
+  }
+});
+
+/** @param steps to a schema of the document */
+function schemaAt(steps: readonly string[]): ValidateFunction {
   const pointer = steps.map((step) => encodeURIComponent(step.replace(/\//g, '~1'))).join('/');
   const found = ajv.getSchema(`openapi#/${pointer}`);
   if (found === undefined) throw new Error(`Cannot find ${steps.join(' ')} in the document`);

@@ -1,7 +1,9 @@
 /** People in the dashboard: signing in, sessions and their cookie, CSRF, throttling, passwords, workspaces, their limit. */
+import { createSecretKey } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SessionCookie } from '../../src/api/workspaces/cookie.ts';
 import { Failure } from '../../src/model/failure.ts';
+import { Passwords } from '../../src/workspaces/passwords.ts';
 import { Browser } from '../support/browser.ts';
 import { Client, word } from '../support/client.ts';
 import { makeMember, useTestApi } from '../support/test-client.ts';
@@ -123,6 +125,25 @@ describe('a session', () => {
     await service.workspaces.accounts.resetPassword(user.email, 'third password');
     expect((await two.get('/v1/session')).status).toBe(401);
   });
+});
+
+test('sign-ins beyond the queue of hashes get 503, and other requests are served', async () => {
+  const randomBytes = (bytes: Uint8Array): Uint8Array => bytes.fill(7);
+  const secret = () => createSecretKey(Buffer.alloc(32, 7));
+  const hash = (costLog2: number) => new Passwords({ randomBytes, costLog2, secret }).hash('x');
+  const queue = { isFull: true };
+  const hashes = Array.from({ length: 34 }, async () => {
+    // Each takes its place again as soon as it is done: two run and 32 wait whenever a request comes.
+    while (queue.isFull) await hash(10);
+  });
+  const [refused, live] = await Promise.all([
+    browser.signIn('flood@example.com', 'x', '198.18.0.1'),
+    browser.get('/health/live'),
+  ]);
+  queue.isFull = false;
+  expect([refused.status, refused.headers['retry-after'], live.status]).toEqual([503, '5', 200]);
+  await Promise.all(hashes);
+  expect((await browser.signIn('flood@example.com', 'x', '198.18.0.1')).status).toBe(401);
 });
 
 test.each([

@@ -256,7 +256,7 @@ async function openSetup() {
 test('numbers at the end are those of the schedule, with every scan that was answered before it', async () => {
   const { fixture, engine, services, visit } = await openSetup();
   const { clock, codes, outbox } = fixture;
-  const { campaigns, conversions } = services;
+  const { analytics, campaigns, conversions } = services;
   const [a, b, other] = [
     await codes.create(actor, { target }),
     await codes.create(actor, { target }),
@@ -273,7 +273,7 @@ test('numbers at the end are those of the schedule, with every scan that was ans
   for (const qrCodeId of [a.id, other.id]) await convert(qrCodeId);
   clock.set((visitedFrom + 2) * dayMs - 1);
   await convert(b.id);
-  for (const { no } of [a, b, other]) visit(no, visitedFrom - 1, visitedFrom + 2);
+  for (const { no } of [a, b, b, other]) visit(no, visitedFrom - 1, visitedFrom + 2);
   const empty = counting.mark();
   expect(empty.isPast()).toBe(false);
   clock.move(10_000);
@@ -292,6 +292,20 @@ test('numbers at the end are those of the schedule, with every scan that was ans
   const result = { totalScans, uniqueScanners, conversionRate: 2 / totalScans };
   const { end } = campaigns.find(1, id) ?? {};
   expect(end).toEqual({ ...result, conversions: 2, atMs: clock.now() });
+  const days = { fromDay: visitedFrom + 1, toDay: visitedFrom + 9 };
+  const campaign = campaigns.find(1, id)!;
+  const { codes: found } = await analytics.totals(campaign, {
+    subject: analytics.subjectOf(campaign),
+    range: analytics.range(campaign, days),
+    shown: analytics.seriesRange(campaign, days),
+    filter: {},
+  });
+  const ofDay = facts.filter(({ timeMs }) => timeMs >= days.fromDay * dayMs);
+  const perCode = [b, a].map(({ id: qrCodeId, no }) => {
+    const own = ofDay.filter(({ codeNo }) => codeNo === no);
+    return { qrCodeId, totalScans: analyticsOf(own).totalScans };
+  });
+  expect(found).toMatchObject(perCode);
   const ended = outbox.after(0, 100).filter(({ kind }) => kind === 'campaign.ended');
   expect(ended.map(({ body }) => JSON.parse(body))).toMatchObject([{ data: { id, ...result } }]);
 });

@@ -93,8 +93,9 @@ export async function* refusalsByCall(
   const { first, every } = stepsOfToday(stride);
   for (let call = first; call < callsMax; call += every) {
     const message = await refusalOf(withDiskThatFails(call, error, isDead, work));
-    if (message === 'done') return;
-    yield message;
+    if (message !== 'done') yield message;
+    else if (call > first) return;
+    else throw new Error(`Cannot fail change ${call}: the work ended before it`);
   }
   throw new Error(`Cannot fail each change: there are more than ${callsMax}`);
 }

@@ -118,7 +118,9 @@ test('users, keys and plans changed on the command line hold from the next reque
 
   // By another process.
   const args = ['keys', 'create', '--name', 'cli', '--role', 'viewer', '--json'];
-  const created = JSON.parse((await spawnCommand(args, environment)).stdout);
+  const { code, stdout, stderr } = await spawnCommand(args, environment);
+  expect([code, stderr]).toEqual([0, '']);
+  const created = JSON.parse(stdout);
   const works = async (): Promise<number> =>
     (await service.api.get('/v1/qr-codes', { key: created.key })).status;
   expect(await works()).toBe(200);

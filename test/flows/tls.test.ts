@@ -91,6 +91,8 @@ it('the API and the dashboard keep a session in a cookie that never leaves TLS',
 
 it('the API and the dashboard send images and the stream of events', async () => {
   const { imageUrl, shortUrl, id } = await service.makeCode();
+  const origins = [imageUrl, shortUrl].map((url) => new URL(word(url)).origin);
+  expect(origins).toEqual([service.apiUrl, service.redirectUrl]);
   const image = await service.api.get(pathOf(imageUrl), { key: undefined });
   expect([image.status, image.headers['content-type']]).toEqual([200, 'image/png']);
   // The second comes from memory.

@@ -202,7 +202,9 @@ describe('hostile clients', () => {
         const head = request(path, framing, method);
         const together = await sendRaw(harness.port, [head + body + smuggled], 150);
         expect(together.statuses.length, `${method} ${path}`).toBeLessThanOrEqual(1);
-        const alone = await sendOneByOne(harness.port, [head + body, smuggled]);
+        // Without its body where the head alone is refused.
+        const first = framing === chunked ? head + body : head;
+        const alone = await sendOneByOne(harness.port, [first, smuggled]);
         expect([alone.statuses.length, alone.closed], `${method} ${path}`).toEqual([1, true]);
         expect(alone.text.match(/^Connection: close\r$/gm)).toHaveLength(1);
         if (framing === chunked) continue;

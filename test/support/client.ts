@@ -83,22 +83,15 @@ export class Client extends Caller {
     const headers = Object.fromEntries(
       Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
     );
-    const json = parse(text);
+    const isPlain = headers['content-encoding'] === undefined && text !== '';
+    const isJson = /^application\/(problem\+)?json/.test(headers['content-type'] ?? '');
+    const json: Json = isPlain && isJson ? JSON.parse(text) : {};
     const { data: items = [], errors: faults = [] }: Partial<Lists> = Object(json);
     return { status: response.statusCode, headers, text, bytes, json, items, faults };
   }
 
   async close(): Promise<void> {
     await this.#agent.destroy();
-  }
-}
-
-/** Empty when it is not JSON. */
-function parse(text: string): Json {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
   }
 }
 

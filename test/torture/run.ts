@@ -27,23 +27,16 @@ import type { SiteOptions } from './site.ts';
 import { runCases, runKills } from './takeover/faults.ts';
 import { runTakeovers } from './takeover/takeovers.ts';
 
-const textOption = { type: 'string' } as const;
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seed: textOption,
-    rate: textOption,
-    rounds: textOption,
-    'load-ms': textOption,
-    durability: textOption,
-    takeovers: textOption,
-    kills: textOption,
-    cases: textOption,
-    seconds: textOption,
-    'equal-within': textOption,
-  },
+const optionsOf: Readonly<Record<string, readonly string[]>> = {
+  crash: ['seed', 'rounds', 'rate', 'load-ms', 'durability'],
+  takeover: ['seed', 'takeovers', 'kills', 'rate', 'cases'],
+  cluster: ['seed', 'seconds', 'kills', 'equal-within'],
+};
+const [name = '', ...args] = process.argv.slice(2);
+const { values } = parseArgs({
+  args,
+  options: Object.fromEntries((optionsOf[name] ?? []).map((one) => [one, { type: 'string' }])),
 });
-type Option = keyof typeof values;
 
 let faultCount = 0;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -61,7 +54,7 @@ async function showOnSite(seed: number, run: (site: SiteOptions) => Promise<Repo
 }
 
 /** @throws when it is none of these words; an empty list: no number */
-function option(name: Option, standard: string | number, words: readonly string[] = []): string {
+function option(name: string, standard: string | number, words: readonly string[] = []): string {
   const value = values[name] ?? String(standard);
   const expected = words.join('|');
   const fit = words.length === 0 ? /^\d+$/ : new RegExp(`^(,?(${expected})\\b)+$`);
@@ -71,7 +64,7 @@ function option(name: Option, standard: string | number, words: readonly string[
   say(`--${name} ${value}`);
   return value;
 }
-const number = (name: Option, standard: number): number => Number(option(name, standard));
+const number = (name: string, standard: number): number => Number(option(name, standard));
 
 const runs: Readonly<Record<string, (seed: number) => Promise<void>>> = {
   async crash(seed) {
@@ -121,7 +114,6 @@ const runs: Readonly<Record<string, (seed: number) => Promise<void>>> = {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(1));
 }
-const [name = ''] = positionals;
 const run = runs[name];
 if (run === undefined) throw new Error(`Cannot run ${name}, expected ${Object.keys(runs).join()}`);
 const seed = number('seed', Date.now() % 1_000_000);

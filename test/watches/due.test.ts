@@ -179,5 +179,6 @@ it.each([
   ['connect', true, 'inconclusive'],
   ['blocked_ip', false, 'inconclusive'],
 ] as const)('a target that cannot be asked by %s (offline: %s) is %s', (failure, isOffline, is) => {
-  expect(resultOf({ failure }, isOffline)).toMatchObject({ is });
+  const result = resultOf({ failure }, isOffline);
+  expect(result).toMatchObject(is === 'failing' ? { is, fault: failure } : { is });
 });

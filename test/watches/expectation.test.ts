@@ -12,8 +12,10 @@ import {
   spikeScansLeast,
 } from '../../src/watches/expectation.ts';
 import { dayMs, hourMs } from '../../src/model/day.ts';
-import type { ScanAnalytics } from '../../src/scans/query/analytics.ts';
 import { localHoursOf, readHours } from '../../src/watches/hour-history.ts';
+import { iPhone } from '../api/analytics/counted-api.ts';
+import { scanOf } from '../scans/engine-harness.ts';
+import { openEngine } from '../scans/engine-steps.ts';
 import { noonMs } from './watches-fixture.ts';
 
 const week = 168;
@@ -151,13 +153,27 @@ describe('the last hour', () => {
 });
 
 test('hours of a watched subject are those of eight weeks, up to the present one', async () => {
-  const scansIn = (hour: number): number => hour % 1_000;
-  const series: ScanAnalytics['series'] = async (_subject, { fromDay, toDay }) =>
-    Array.from({ length: (toDay - fromDay + 1) * 24 }, (_, at) => {
-      return { start: '', scans: scansIn(fromDay * 24 + at) };
-    });
-  const { firstHour: from, counts } = await readHours({ series }, { code: 1 }, noonMs);
-  expect(from).toBe((Math.floor(noonMs / dayMs) - 56) * 24);
-  const hours = Math.floor(noonMs / hourMs) - from + 1;
-  expect(counts).toEqual(Array.from({ length: hours }, (_, at) => scansIn(from + at)));
+  const engine = openEngine();
+  const oldestMs = noonMs - 60 * dayMs;
+  for (let atMs = oldestMs; atMs <= noonMs; atMs += 7 * hourMs) {
+    const codeNo = 1 + (Math.floor(atMs / hourMs) % 3);
+    engine.scan(0, atMs, Array(codeNo).fill(scanOf(codeNo, { agent: iPhone })));
+  }
+  engine.nowMs = noonMs;
+  engine.settle();
+  const subjects = [
+    [{ code: 1 }, [1]],
+    [{ codes: [2, 3] }, [2, 3]],
+    [{ workspace: 1 }, [1, 2, 3]],
+  ] as const;
+  for (const [subject, codeNos] of subjects) {
+    const { firstHour: from, counts } = await readHours(engine.queries.analytics, subject, noonMs);
+    expect(from).toBe((Math.floor(noonMs / dayMs) - 56) * 24);
+    const expected = Array<number>(Math.floor(noonMs / hourMs) - from + 1).fill(0);
+    for (const { timeMs, codeNo } of engine.facts) {
+      const at = Math.floor(timeMs / hourMs) - from;
+      if (at >= 0 && codeNos.some((no) => no === codeNo)) expected[at]! += 1;
+    }
+    expect(counts).toEqual(expected);
+  }
 });

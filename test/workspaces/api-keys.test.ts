@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -185,6 +186,24 @@ describe('a revoked key', () => {
     expect(services.keys.list(1).map(({ name }) => name)).toEqual(['First key', 'Second']);
     expect(await outcome(await app.restart(), token)).toBe('unauthorized');
   });
+});
+
+test('a key that another process removes is refused on the next request', async () => {
+  const app = await openTestApp();
+  const { token, record } = await makeKey(app, {});
+  expect(await outcome(app, token)).toBe('accepted');
+  const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href);
+  const source = `
+    const { openManagement } = await import(${url('../../src/store/management/management.ts')});
+    const store = openManagement(${JSON.stringify(join(app.dataDir, 'management.mdb'))});
+    await store.environment.transaction(() => {
+      store.apiKeys.remove(${JSON.stringify(record.id)});
+      store.meta.put('version:access', (store.meta.get('version:access') ?? 0) + 1);
+    });
+    await store.close();`;
+  // On this very thread, so that nothing turns the event loop before the next request.
+  execFileSync(process.execPath, ['--input-type=module', '--eval', source]);
+  expect(await outcome(app, token)).toBe('unauthorized');
 });
 
 test("a key acts with its user's present role when that is less", async () => {

@@ -146,6 +146,29 @@ describe('cursors', () => {
       if (!list.endsWith('/scans')) expect((await page(list, cursor, stranger)).status).toBe(422);
     }
   });
+
+  test.each(['1', '1.2.3', 'eyJvIjo5fQ', '%00', 'A'.repeat(60)])(
+    '%s that a client made up is 422 in every list',
+    async (cursor) => {
+      const body = { url: 'https://hooks.example/', events: ['*'] };
+      const { json } = await client.post('/v1/webhooks', body);
+      const lists = [
+        '/qr-codes',
+        '/campaigns',
+        '/events',
+        '/team/members',
+        '/webhooks',
+        '/webhooks/dead-letters',
+        `/webhooks/${word(json.id)}/deliveries`,
+        `/qr-codes/${code.id}/scans`,
+      ];
+      for (const list of lists) {
+        const { status, faults } = await client.get(`/v1${list}?cursor=${cursor}`);
+        expect([list, status, faults[0]?.path]).toEqual([list, 422, 'cursor']);
+      }
+      await client.delete(`/v1/webhooks/${word(json.id)}`);
+    },
+  );
 });
 
 test('an invited person’s address is for admins, in the list and in the stream', async () => {

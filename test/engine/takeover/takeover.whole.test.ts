@@ -112,6 +112,15 @@ test('a service that stops, or has a successor already, refuses in words', async
   await expect(find()).rejects.toThrow('Cannot take over: another takeover is under way');
 });
 
+test('a line above 1 MiB ends its connection, and the service continues', async () => {
+  for (const stranger of [await talk(), await talk(takeover)]) {
+    stranger.write('x'.repeat(1_100_000));
+    await stranger.closed;
+  }
+  expect(host.calls).toEqual([]);
+  await find();
+});
+
 test('a connection without a message is ended', async () => {
   await hosting.close();
   hosting = hostTakeovers(lock, host, told.log, {}, 50);

@@ -44,7 +44,7 @@ test('a reload that fails leaves the service as it is, and says why', () =>
     const service = await startProcess({ dataDir, ports, command: ['serve', '--takeover'] });
     const expectUnchanged = async (): Promise<void> => {
       expect(pidIn(dataDir)).toBe(service.pid);
-      await expect.poll(() => service.isReady(), soon).toBe(true);
+      expect(await service.isReady()).toBe(true);
     };
     await expectUnchanged();
     // The new process cannot start.
@@ -58,6 +58,7 @@ test('a reload that fails leaves the service as it is, and says why', () =>
     service.signal('SIGSTOP');
     const late = await spawnCommand(['reload', '--timeout', '2'], environment);
     service.signal('SIGCONT');
+    await expect.poll(() => service.isReady(), soon).toBe(true);
     const why = expect.stringContaining('did not serve within 2 s');
     expect([late.code, late.stderr]).toEqual([1, why]);
     await expectUnchanged();

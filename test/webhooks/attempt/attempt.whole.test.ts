@@ -211,6 +211,13 @@ it.each([
   },
 );
 
+it('a check of a target where nobody listens fails by its connection', async () => {
+  const receiver = await openTestReceiver();
+  const url = receiver.url('/');
+  await receiver.close();
+  expect(await openSender().check({ method: 'GET', url })).toEqual({ failure: 'connect' });
+});
+
 it('a check of a target reaches no denied address', async () => {
   const request = { method: 'HEAD', url: 'http://localhost:9/' } as const;
   const sender = openSender({ allowNetworks: [] });
