@@ -1,6 +1,6 @@
 /** A machine of a cluster: who may see the others, and what its answers say of changes and of what may be old. */
 import { connect } from 'node:net';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ClusterAccess, ClusterReport } from '../../src/api/cluster/cluster.ts';
 import { Failure } from '../../src/model/failure.ts';
 import type { Role } from '../../src/model/workspace.ts';
@@ -223,6 +223,8 @@ class GatedLog implements Replicator {
 async function replicated(answerWithinMs: number) {
   const app = await openTestApp({ answers: { answerWithinMs } });
   const log = new GatedLog(app);
+  // A test that fails before it opens the log must not keep the application from closing.
+  onTestFinished(() => log.open());
   await app.listen();
   return { app, log, client: new Client(app.url, app.apiKey) };
 }
