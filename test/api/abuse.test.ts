@@ -112,7 +112,7 @@ test('clients that leave at any byte of a request: no defect, nothing in flight'
   expect((await client.get('/v1/qr-codes?limit=1')).status).toBe(200);
 });
 
-test('an ambiguous request is told so in a problem with every header', async () => {
+test('an ambiguous request gets a problem with every header', async () => {
   const answer = await sendRaw(service.port, [
     'GET /v1/qr-codes HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
   ]);

@@ -189,14 +189,14 @@ describe('the limit of people', () => {
     }
     const refused = await keys.get('/v1/session');
     expect([refused.status, refused.json.code]).toEqual([429, 'rate_limited']);
-    // The clock stands at 05:06:07.008.
+    // It is 05:06:07.008.
     expect(refused.headers).toMatchObject({
       'x-ratelimit-limit': '20',
       'x-ratelimit-remaining': '0',
       'x-ratelimit-reset': String(Date.UTC(2026, 2, 4, 5, 7) / 1_000),
       'retry-after': '53',
     });
-    // Of all keys together, also beside a cookie.
+    // All keys count together, also in a request with a cookie.
     expect((await keys.get('/v1/session', { key: await app.keyOf('viewer') })).status).toBe(429);
     const bearer = { authorization: `Bearer ${app.apiKey}` };
     expect((await browser.get('/v1/session', { headers: bearer })).status).toBe(429);

@@ -122,7 +122,7 @@ describe('an invite', () => {
     expect(joined.json).toMatchObject({ userId: known.id, role: 'editor' });
   });
 
-  test('to what is no address, or more than one, is 422', async () => {
+  test('to several addresses, or to a text that is not one, is 422', async () => {
     const header = 'a@b.example\r\nBcc: c@d.example';
     for (const email of ['jane', 'a@b.example,c@d.example', 'a@b..example', header]) {
       expect([email, (await invite(email, 'viewer')).status]).toEqual([email, 422]);

@@ -1,4 +1,4 @@
-/** Webhooks for those who receive them: the guide's example and code work, and no answer names hosts of the operator's network. */
+/** Webhooks as a receiver sees them: the guide's example and code work, and no answer names hosts of the operator's network. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -80,7 +80,7 @@ describe('bad input', () => {
   };
   const events = ['qr.created'];
 
-  test('is told all at once, the address included', async () => {
+  test('is reported with all other faults, the address included', async () => {
     const url = 'http://user:pw@10.0.0.1/';
     expect(
       await faultsOf({ url, events: ['qr.made'], maxBatch: 0, description: '', x: 1 }),

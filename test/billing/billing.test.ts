@@ -52,7 +52,7 @@ describe('a checkout', () => {
     );
   });
 
-  it('replaces the one before it', async () => {
+  it('replaces the earlier one', async () => {
     const fixture = await openBillingFixture();
     const first = await fixture.open('pro');
     const second = await fixture.open('starter');
@@ -61,7 +61,7 @@ describe('a checkout', () => {
     expect(fixture.plan()).toBe('starter');
   });
 
-  it('is refused for the present plan, beside a subscription, and for what is not sold', async () => {
+  it('is refused for the present plan, during a subscription, and for a plan that is not sold', async () => {
     const fixture = await openBillingFixture(undefined, 'starter');
     await expect(fixture.open('starter')).rejects.toMatchObject({ code: 'conflict' });
     await expect(fixture.open('enterprise')).rejects.toMatchObject({ code: 'validation_failed' });

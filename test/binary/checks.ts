@@ -8,7 +8,7 @@ type Run<Subject> = (subject: Subject) => Promise<void> | void;
 export interface Check<Subject> {
   /** A sentence. */
   readonly proves: string;
-  /** Also part of the short form, beside a build. */
+  /** Also part of the short form, which follows a build. */
   readonly isShort: boolean;
   readonly leftOut?: LeaveOut<Subject>;
   readonly run: Run<Subject>;

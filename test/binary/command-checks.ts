@@ -1,4 +1,4 @@
-/** What commands do before the service has run, beside it, and after its end. */
+/** What commands do before the service has run, while it runs, and after its end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ export const alone: ReadonlyArray<Check<Walk>> = [
   }),
 ];
 
-/** Beside the service, and over its kill and its end. */
+/** While the service runs, is killed and ends. */
 export const commands: ReadonlyArray<Check<Walk>> = [
   whole('`keys create` makes a key that is accepted at once, and listed', async (walk) => {
     const made = JSON.parse(await walk.done(['keys', 'create', '--name', 'till', '--json']));
@@ -88,7 +88,7 @@ export const commands: ReadonlyArray<Check<Walk>> = [
   short('`reload` puts another process in place, and the code leads on', async (walk) => {
     const { place, service } = walk;
     const reload = place.start(['reload'], walk.environment);
-    // What it starts has its output, and goes on.
+    // The process that it starts inherits its output and continues.
     const output = endOf(reload);
     assert.deepEqual(await once(reload, 'exit'), [0, null]);
     assert.deepEqual(await service.exit, { code: 0, signal: null });

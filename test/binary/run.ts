@@ -41,7 +41,7 @@ if (kind === 'file' && !existsSync(file)) {
 const program: Program =
   kind === 'file' ? [file] : [join(root, 'node_modules/.bin/node'), join(root, 'config/start.mjs')];
 
-/** One walk from the first start to a restored backup: each check goes on with what those before have made. */
+/** One walk from the first start to a restored backup: each check continues with the results of the earlier ones. */
 const acceptance: ReadonlyArray<Check<Walk>> = [...alone, ...running, ...codes, ...commands];
 const startedMs = performance.now();
 const tallies: Tally[] = [];

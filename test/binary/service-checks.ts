@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { request } from 'undici';
 import { readAny, readPng, scanBoth } from '../images/read-image.ts';
 import { word } from '../support/client.ts';
-import { readMetrics } from '../support/process.ts';
+import { readMetrics } from '../support/running-service.ts';
 import { type Check, short, whole } from './checks.ts';
 import { bytesOf, payPage, target, until, type Walk } from './walk.ts';
 

@@ -8,10 +8,10 @@ import {
   type CommandResult,
   endOf,
   freePorts,
-  type Ports,
   ServiceProcess,
   settingsOf,
 } from '../support/process.ts';
+import type { Ports } from '../support/running-service.ts';
 import type { Place } from './place.ts';
 
 /** What is tried: the file that `npm run build` makes, or the sources, the yardstick. */
@@ -124,9 +124,7 @@ export class Walk {
 
   /** @throws when it is not answered with 2xx */
   async post(path: string, body: unknown): Promise<Json> {
-    const { status, json, text } = await this.api.call('POST', `/v1${path}`, { body });
-    if (status >= 300) throw new Error(`POST ${path}: ${status} ${text}`);
-    return json;
+    return await this.api.make(`/v1${path}`, body);
   }
 
   /** Follows the code's link, as a phone at this address. @returns status and target */

@@ -3,7 +3,7 @@ import axe from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
 
 const ruleSets = {
-  /** With what is no rule, but good practice. */
+  /** Good practice, too, and not the rules alone. */
   every: undefined,
   all: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'],
   /** Those that depend on colors and widths. The others read the markup, which is the same on every screen. */

@@ -76,7 +76,7 @@ async function expectWholeSample(): Promise<void> {
 }
 
 test('Ctrl+K leads to the search, which finds operations, fields and guides', async () => {
-  // An address that is no text stops nothing.
+  // An address that is not valid UTF-8 stops nothing.
   await page.goto('/docs#%E0%A4%A');
   const found = page.getByRole('option');
   const search = async (text: string): Promise<string> => {

@@ -19,7 +19,7 @@ import { afterAll, expect } from 'vitest';
 import type { Plan } from '../../src/model/workspace.ts';
 import { Browser as Session } from '../support/browser.ts';
 import { Client, type Json, word } from '../support/client.ts';
-import type { Ports } from '../support/process.ts';
+import type { Ports } from '../support/running-service.ts';
 import { TestService } from '../support/test-service.ts';
 import { unpackChromium } from './start/chromium.ts';
 
@@ -241,11 +241,7 @@ async function harnessOf(
     return context;
   };
   const signedIn = new Map<string, Promise<BrowserContext>>();
-  const post = async (path: string, body: object): Promise<Json> => {
-    const { status, json, text } = await api.post(`/v1${path}`, body);
-    if (status >= 300) throw new Error(`POST ${path}: ${status} ${text}`);
-    return json;
-  };
+  const post: Harness['post'] = (path, body) => api.make(`/v1${path}`, body);
   return {
     service,
     api,

@@ -71,7 +71,7 @@ test('keyboard only: sign in, create a code, change its destination, see its sca
   await page.close();
 });
 
-/** Neither Esc, nor a click beside the dialog, nor going back or reloading takes a secret away that is not saved. */
+/** Esc, a click outside the dialog, going back and reloading leave a secret that is not saved. */
 async function keepsSecret(page: Page, path: string): Promise<void> {
   const asked: string[] = [];
   page.on('dialog', (dialog) => {

@@ -10,7 +10,6 @@ import { expect, it } from 'vitest';
 import { expectCleanLog } from '../support/log-hygiene.ts';
 import { openReader, openWriter, readAll } from '../support/named-pipe.ts';
 import {
-  entriesOf,
   fewThreads,
   freePorts,
   runCommand,
@@ -18,6 +17,7 @@ import {
   startProcess,
   withDataFolder,
 } from '../support/process.ts';
+import { entriesOf } from '../support/running-service.ts';
 import { preload } from '../support/program.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';

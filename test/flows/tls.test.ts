@@ -13,7 +13,8 @@ import { configWarnings } from '../../src/engine/start-checks.ts';
 import { assertTlsFiles } from '../../src/http/port.ts';
 import { sharedFolder } from '../store/temporary-management.ts';
 import { Client, word } from '../support/client.ts';
-import { freePorts, type Ports } from '../support/process.ts';
+import { freePorts } from '../support/process.ts';
+import type { Ports } from '../support/running-service.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
 

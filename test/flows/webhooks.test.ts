@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
 import { dayMs, formatDay, dayOf } from '../../src/model/day.ts';
 import { type EventEnvelope, eventKinds } from '../../src/model/event.ts';
-import { type Answer, type Json, word } from '../support/client.ts';
+import { type Answer, word } from '../support/client.ts';
 import { runCommand, startProcess, withDataFolder } from '../support/process.ts';
 import { clockAhead } from '../support/fakes/offset-clock.ts';
 import { openReceiver, type ReceivedRequest, type Receiver } from '../support/fakes/receiver.ts';
@@ -36,16 +36,13 @@ const kindsAt = (receiver: Receiver): string[] => [
 /** Those of watches need weeks of scans. */
 const isOfWalk = (kind: string): boolean => !/^qr\.(silent|spiked|target_)/.test(kind);
 
-async function post({ api }: RunningService, path: string, body: unknown): Promise<Json> {
-  const { status, json, text } = await api.post(`/v1${path}`, body);
-  if (status >= 300) throw new Error(`POST ${path}: ${status} ${text}`);
-  return json;
-}
-
 /** One of each kind but `campaign.ended`, by what a person does; ends on a paid plan that is canceled. */
 async function causeEverything(service: RunningService): Promise<void> {
   const { api } = service;
-  const checkout = await post(service, '/billing/checkout', { plan: 'pro', interval: 'month' });
+  const checkout = await service.api.make('/v1/billing/checkout', {
+    plan: 'pro',
+    interval: 'month',
+  });
   const paid = await runCommand(['billing', 'confirm', word(checkout.id)], {
     QZ_DATA_DIR: service.dataDir,
   });
@@ -55,10 +52,15 @@ async function causeEverything(service: RunningService): Promise<void> {
   await service.scan(new URL(word(code.shortUrl)).pathname.slice(1));
   const today = formatDay(dayOf(Date.now()));
   const qrCodeIds = [word(code.id)];
-  await post(service, '/campaigns', { name: 'A', startDate: today, endDate: today, qrCodeIds });
-  await post(service, '/conversions', { qrCodeId: code.id });
+  await service.api.make('/v1/campaigns', {
+    name: 'A',
+    startDate: today,
+    endDate: today,
+    qrCodeIds,
+  });
+  await service.api.make('/v1/conversions', { qrCodeId: code.id });
   const email = 'jane@example.com';
-  const { token } = await post(service, '/team/invites', { email, role: 'editor' });
+  const { token } = await service.api.make('/v1/team/invites', { email, role: 'editor' });
   const joining = { token, name: 'Jane', password: 'correct horse battery' };
   await api.post('/v1/team/invites/accept', joining, { key: undefined });
   await api.patch('/v1/billing/subscription', { interval: 'year' });
@@ -107,7 +109,7 @@ it('sends everything, over a kill, signed and to allowed addresses alone', () =>
     const canary = await openReceiver();
     const first = await startProcess({ dataDir, environment });
     const { apiKey } = first;
-    const made = await post(first, '/webhooks', { url: receiver.url('/all'), events: ['*'] });
+    const made = await first.api.make('/v1/webhooks', { url: receiver.url('/all'), events: ['*'] });
     await causeEverything(first);
     await eventually(() => kindsAt(receiver).length >= 10, 'ten kinds');
     // A result whose commit the kill takes away would lead to a repetition.
@@ -117,7 +119,7 @@ it('sends everything, over a kill, signed and to allowed addresses alone', () =>
     };
     // Each call is one of the 120 requests that a minute of the plan has.
     await expect.poll(waiting, { ...soon, interval: 500 }).toBe(0);
-    await post(first, '/webhooks', { url: flaky.url('/flaky'), events: ['qr.deleted'] });
+    await first.api.make('/v1/webhooks', { url: flaky.url('/flaky'), events: ['qr.deleted'] });
     const code = await first.makeCode();
     await first.api.delete(`/v1/qr-codes/${word(code.id)}`);
     await flaky.arrived(2);

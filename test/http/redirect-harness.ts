@@ -24,7 +24,8 @@ import { routedLink, targetOf } from '../links/routed.ts';
 import { openTable } from '../links/table.ts';
 import { ownGeo, writeMmdb } from '../scans/visitor/geo-data.ts';
 import { agents as phones, botAgent } from '../torture/ledger.ts';
-import { entriesOf, freePorts } from '../support/process.ts';
+import { freePorts } from '../support/process.ts';
+import { entriesOf } from '../support/running-service.ts';
 import { sendRaw } from '../support/raw-http.ts';
 
 export interface RedirectHarnessOptions {

@@ -9,13 +9,8 @@ import { scanStream } from '../../src/cluster/scans/scan-messages.ts';
 import { openNats, temporaryBrokers } from '../cluster/nats/brokers.ts';
 import { CuttablePath } from '../cluster/nats/cuttable-path.ts';
 import { Client, word } from '../support/client.ts';
-import {
-  freePorts,
-  type Ports,
-  readMetrics,
-  ServiceProcess,
-  settingsOf,
-} from '../support/process.ts';
+import { freePorts, ServiceProcess, settingsOf } from '../support/process.ts';
+import { type Ports, readMetrics } from '../support/running-service.ts';
 import type { Receiver } from '../support/fakes/receiver.ts';
 import { soon } from '../support/soon.ts';
 

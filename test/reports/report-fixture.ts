@@ -1,6 +1,6 @@
 /** The application with the API, a code and a campaign of it, and what opens links: no key, an address of its own. */
 import { onTestFinished } from 'vitest';
-import { type Answer, Client, type Json, word } from '../support/client.ts';
+import { type Answer, Client, word } from '../support/client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 import type { TestAppOptions } from '../support/test-app-options.ts';
 
@@ -24,11 +24,7 @@ export async function openReportFixture(options: TestAppOptions = {}) {
     codeId,
     codeNo: code.no,
     /** Shares a report; the answer to the owner. */
-    share: async (given: object = { qrCodeId: codeId }): Promise<Json> => {
-      const answer = await client.post('/v1/reports', given);
-      if (answer.status !== 201) throw new Error(`Cannot share: ${answer.text}`);
-      return answer.json;
-    },
+    share: (given: object = { qrCodeId: codeId }) => client.make('/v1/reports', given),
   };
 }
 

@@ -37,6 +37,12 @@ export abstract class Caller {
   async post(path: string, body?: unknown, options?: CallOptions): Promise<Answer> {
     return await this.call('POST', path, { ...options, body });
   }
+  /** As `post`. @returns the answer's JSON @throws unless the answer is 2xx */
+  async make(path: string, body: unknown): Promise<Json> {
+    const { status, json, text } = await this.post(path, body);
+    if (status >= 300) throw new Error(`POST ${path}: ${status} ${text}`);
+    return json;
+  }
   async patch(path: string, body: unknown, options?: CallOptions): Promise<Answer> {
     return await this.call('PATCH', path, { ...options, body });
   }

@@ -15,14 +15,6 @@ import { testPrices } from './fakes/prices.ts';
 import { isFromSources, type ProgramStart, startProgram } from './program.ts';
 import { metricsPortOf, type Ports, RunningService } from './running-service.ts';
 
-export {
-  entriesOf,
-  everyStart,
-  type LogEntry,
-  type Ports,
-  readMetrics,
-} from './running-service.ts';
-
 /** An idle machine starts the service in two seconds, one with ten times as much to do in 30; beyond this it hangs. */
 const readyMsMax = 100_000;
 

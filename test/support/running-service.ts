@@ -17,11 +17,11 @@ export interface LogEntry {
 }
 
 /**
- * The shards were not there within five seconds, and short links of a test are local: no fault of what it is about.
+ * What any test may log: on a busy machine shards need more than five seconds, and its short links are local.
  */
 export const everyStart = /^(shards are still counting|short links begin with)/;
 
-/** As scans of a person count. */
+/** The agent of a person: bots are not counted as scans. */
 const person = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:126.0) Firefox/126.0' };
 
 export abstract class RunningService {
@@ -62,10 +62,7 @@ export abstract class RunningService {
 
   /** A code that leads to https://example.com/ where the fields say nothing else. @throws when it is refused */
   async makeCode(fields: object = {}): Promise<Json> {
-    const body = { target: 'https://example.com/', ...fields };
-    const { status, json, text } = await this.api.post('/v1/qr-codes', body);
-    if (status !== 201) throw new Error(`Cannot make a code: ${status} ${text}`);
-    return json;
+    return await this.api.make('/v1/qr-codes', { target: 'https://example.com/', ...fields });
   }
 
   /** Scans a short link. @throws when one of the scans is not redirected */
@@ -93,12 +90,13 @@ export abstract class RunningService {
     return await readMetrics(this.apiUrl);
   }
 
-  /** A metric's sum over its labels, or over those that are named as in `{kind="shard"}`. */
+  /** A metric's sum over its labels, or over those that are named as in `{kind="shard"}`. @throws where it is not counted */
   async metric(name: string): Promise<number> {
     const lines = (await this.metrics()).split('\n');
     const found = lines.filter(
       (line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`),
     );
+    if (found.length === 0) throw new Error(`There is no metric ${name}`);
     return found.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
   }
 
@@ -107,7 +105,7 @@ export abstract class RunningService {
     return entriesOf(this.stderr);
   }
 
-  /** What it logged that is more than information, but for what only tells of a busy machine. */
+  /** Its warnings and errors, without those of `everyStart`. */
   get complaints(): LogEntry[] {
     return this.logEntries.filter(({ level, msg }) => level !== 'info' && !everyStart.test(msg));
   }

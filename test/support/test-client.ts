@@ -27,12 +27,8 @@ export async function useTestApi(options: TestAppOptions = {}): Promise<TestApi>
     await service.close();
   });
   if (options.plan === undefined) await liftLimits(service);
-  const makeCode: TestApi['makeCode'] = async (fields) => {
-    const body = { target: 'https://example.com/menu', ...fields };
-    const { status, json, text } = await client.post('/v1/qr-codes', body);
-    if (status !== 201) throw new Error(`Cannot make a code: ${text}`);
-    return json;
-  };
+  const makeCode: TestApi['makeCode'] = (fields) =>
+    client.make('/v1/qr-codes', { target: 'https://example.com/menu', ...fields });
   const codeNo = (id: unknown): number => service.codes.findAnywhere(word(id))?.no ?? 0;
   return { service, client, makeCode, codeNo };
 }

@@ -5,14 +5,8 @@
  */
 import { memoryOf } from '../../bench/loads/cpu.ts';
 import { Client } from '../support/client.ts';
-import {
-  everyStart,
-  liftQuota,
-  type LogEntry,
-  pause,
-  type Ports,
-  ServiceProcess,
-} from '../support/process.ts';
+import { liftQuota, pause, ServiceProcess } from '../support/process.ts';
+import { everyStart, type LogEntry, type Ports } from '../support/running-service.ts';
 import { Random } from './random.ts';
 import { TestService } from '../support/test-service.ts';
 import { Clients, type ClientsOptions, ofOneMachine } from './clients.ts';

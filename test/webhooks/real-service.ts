@@ -25,16 +25,14 @@ export async function makeEndpoint(
   url: string,
   events: readonly string[] = ['qr.created'],
 ): Promise<string> {
-  const { status, json, text } = await api.post('/webhooks', { url, events });
-  if (status !== 201) throw new Error(`Cannot make an endpoint for ${url}: ${status} ${text}`);
-  return word(json.id);
+  return word((await api.make('/webhooks', { url, events })).id);
 }
 
 /** As many `qr.created`, by one request of the plan's quota. */
 export async function createMany({ api }: RealService, count: number): Promise<void> {
   const body = Array.from({ length: count }, () => ({ target: 'https://example.com/' }));
-  const { status, json, text } = await api.post('/qr-codes/bulk', body);
-  if (status !== 200 || Number(json.created) !== count) throw new Error(`${status} ${text}`);
+  const { created } = await api.make('/qr-codes/bulk', body);
+  if (Number(created) !== count) throw new Error(`${word(created)} of ${count} codes were made`);
 }
 
 /** As many `qr.deleted`, of the newest codes. */

@@ -1,6 +1,6 @@
 /**
  * One e-mail address, several accounts: without a mail server an invite proves no mailbox. Nobody takes an
- * address from its owner or keeps another from joining, and no answer tells what there is elsewhere.
+ * address from its owner or keeps another from joining, and no answer shows which accounts another workspace has.
  */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { isProven } from '../../../src/workspaces/users.ts';
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 type Place = Awaited<ReturnType<typeof place>>;
 
-/** A workspace of its own admin, who invites whom they like, and the admin's key. */
+/** Another workspace with an admin who may invite anybody, and the admin's key. */
 async function place(name: string) {
   const { users, workspaces, keys } = service.workspaces;
   const address = `${name}@admin${tests}.example`;
@@ -125,7 +125,7 @@ describe('an address that was squatted', () => {
   });
 });
 
-describe('an answer does not tell what there is elsewhere', () => {
+describe('an answer does not show what another workspace has', () => {
   /** What differs between any two answers is left out. */
   const shapeOf = ({ status, json, headers }: Answer) => ({
     status,
@@ -155,7 +155,7 @@ describe('an answer does not tell what there is elsewhere', () => {
     return answers.map(shapeOf);
   }
 
-  test('whether it is nobody’s, an owner’s, or unproven accounts’', async () => {
+  test('whether nobody, an owner or unproven accounts have the address', async () => {
     const nobodys = await walk(await place('A'));
     const shared = await walk(await place('B'));
     const { users } = service.workspaces;
@@ -288,7 +288,7 @@ test('the operator gives an unproven account another password, and it alone', as
   expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('A');
 });
 
-test('the operator makes an owner beside unproven accounts', async () => {
+test('the operator makes an owner where unproven accounts have the address', async () => {
   const b = await place('B');
   await join(b, squatterPassword);
   const { users } = service.workspaces;

@@ -99,7 +99,7 @@ describe('breakdown', () => {
   });
 });
 
-test('raw scans name the label, and have nobody who came in vain', async () => {
+test('raw scans name the label, and leave out visits without a redirect', async () => {
   const path = `/qr-codes/${routed.id}/scans?from=${formatDay(today)}`;
   const people = await get(path);
   expect(people.items.map(({ route }) => route)).toEqual(['ios', 'android', 'target', 'target']);

@@ -1,6 +1,6 @@
 /**
  * Analytics in time zones, compared and filtered, through HTTP, over real scans in a real engine: what answers say, what is
- * refused and in which words, and that nothing of another workspace is told.
+ * refused and in which words, and that no number of another workspace is shown.
  */
 import { describe, expect, test } from 'vitest';
 import { word } from '../../support/client.ts';
@@ -197,7 +197,7 @@ describe('filters', () => {
     expect(led.json).toMatchObject({ totalScans: 16 });
   });
 
-  test('a code that a tag leaves is told apart by route; one that it does not has no scans', async () => {
+  test('a code with the tag is counted by route; one without it has no scans', async () => {
     const rules = [
       { label: 'shop', if: { os: ['iOS'] }, then: { target: 'https://example.com/shop' } },
     ];

@@ -134,7 +134,7 @@ describe('a change', () => {
     expect((await send('PUT', code, { target })).json).toMatchObject(plain);
   });
 
-  test('is told whole and by its public names, and only what changed', async () => {
+  test('is in the event, whole, by its public names, and only what changed', async () => {
     const code = await makeCode();
     await send('PATCH', code, full);
     await send('PATCH', code, full);

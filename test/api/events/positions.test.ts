@@ -1,6 +1,6 @@
 /**
- * What clients are given to go on from (ids of the stream, cursors of lists): it says nothing about other
- * workspaces, works in its own alone, and an event's id is as good a place to go on from.
+ * Where clients continue: by ids of the stream, cursors of lists and ids of events. They show nothing about other
+ * workspaces, and work in their own alone.
  */
 import { afterAll, describe, expect, test } from 'vitest';
 import { makeStranger } from '../../support/test-client.ts';

@@ -11,11 +11,11 @@ import { sharedFolder } from '../../store/temporary-management.ts';
 import {
   type CommandResult,
   freePorts,
-  type Ports,
   runCommand,
   settingsOf,
   spawnCommand,
 } from '../../support/process.ts';
+import type { Ports } from '../../support/running-service.ts';
 import { soon } from '../../support/soon.ts';
 import { TestService } from '../../support/test-service.ts';
 import { fillDisk, mountSmallDisk, unmount } from './small-disk.ts';

@@ -11,7 +11,6 @@ import { dataVersions } from '../../../src/modules.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import {
   endOf,
-  entriesOf,
   freePorts,
   runCommand,
   settingsOf,
@@ -19,6 +18,7 @@ import {
   startProcess,
   withDataFolder,
 } from '../../support/process.ts';
+import { entriesOf } from '../../support/running-service.ts';
 import { startProgram } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
 

@@ -8,13 +8,8 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CuttablePath } from '../../cluster/nats/cuttable-path.ts';
 import { Client } from '../../support/client.ts';
-import {
-  type Exit,
-  pause,
-  type Ports,
-  readMetrics,
-  ServiceProcess,
-} from '../../support/process.ts';
+import { type Exit, pause, ServiceProcess } from '../../support/process.ts';
+import { type Ports, readMetrics } from '../../support/running-service.ts';
 import type { Random } from '../random.ts';
 import { within } from '../clients.ts';
 import type { CodeEntry, Ledger } from '../ledger.ts';
