@@ -7,10 +7,8 @@
  * Redirects come before the API: printed codes must work first. A stop reverses the order, and ends when every answered scan
  * is in the store. A takeover (`serve --takeover`) boots while the old service runs (engine/takeover/messages.ts).
  */
-import { resolve } from 'node:path';
 import { administrationOf } from './administration/administration.ts';
 import { commandTable } from './administration/operations.ts';
-import { assertNoNodeFolder } from './cluster/nodes/node-folder.ts';
 import type { Config } from './config.ts';
 import { folderCommands } from './engine/commands/folder-commands.ts';
 import { openWithClosers } from './engine/closers.ts';
@@ -56,7 +54,7 @@ export interface AppOptions {
   readonly onPredecessor?: (predecessor: Pick<PredecessorConnection, 'isGone'>) => void;
 }
 
-/** @throws DataFolderError, NodeError, MachineLimitError, ListenError with a text for the operator */
+/** @throws DataFolderError, MachineLimitError, ListenError with a text for the operator */
 export async function openApp(
   configured: Config,
   log: Logger,
@@ -64,7 +62,6 @@ export async function openApp(
 ): Promise<App> {
   const config = fitToMemory(configured);
   const machine = { ...thisMachine, ...given };
-  assertNoNodeFolder(resolve(config.dataDir));
   const release = { release: shipped.version, dataVersions };
   return await openWithClosers(async (closers) => {
     const service = await ServiceFolder.open(config.dataDir, start, log, release, takeover);

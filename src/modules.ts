@@ -26,7 +26,12 @@ import { assertPortsFree, startWarnings } from './engine/start-checks.ts';
 import type { DataVersions } from './engine/takeover/messages.ts';
 import type { DescriptorShares } from './engine/machine/descriptors.ts';
 import { sharesOf } from './engine/machine/machine-limits.ts';
-import { type MemoryShares, memoryShares, threadCounts } from './engine/machine/machine-plan.ts';
+import {
+  type MemoryShares,
+  memoryShares,
+  type ThreadCounts,
+  threadCounts,
+} from './engine/machine/machine-plan.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import type { Handler, Reply, Request } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
@@ -81,6 +86,7 @@ export const thisMachine: Machine = {
 export interface Base extends Machine {
   readonly config: Config;
   readonly shares: DescriptorShares;
+  readonly threads: ThreadCounts;
   readonly folder: DataFolder;
   readonly log: Logger;
   readonly management: Management;
@@ -128,7 +134,8 @@ export function openBase(
   const ids = createIdSource(clock, randomBytes);
   const outbox = new Outbox(management, ids, clock);
   const shares = sharesOf(config);
-  return { ...machine, config, shares, folder, log, management, ids, outbox };
+  const threads = threadCounts(config);
+  return { ...machine, config, shares, threads, folder, log, management, ids, outbox };
 }
 
 export function openWorkspaceModule(base: Base): WorkspaceServices {
@@ -222,11 +229,11 @@ export function openBillingModule(
 }
 
 export function imageOptions(base: Base): ImagesOptions {
-  const { config, management, clock, scarce } = base;
+  const { config, threads, management, clock, scarce } = base;
   return {
     ...config.images,
     shortUrlBase: config.shortUrlBase,
-    threads: threadCounts(config).pool,
+    threads: threads.pool,
     store: management,
     clock,
     restMs: scarce?.drawingRestMs,
@@ -245,7 +252,7 @@ export function openWebhookModule(
     file: folder.deliveryFile,
     settings: {
       ...settings,
-      threads: threadCounts(config).webhooks,
+      threads: base.threads.webhooks,
       inFlightMax: attempts,
       connectionsMax: idleReceivers,
       timeoutMs: attemptTimeoutMs,

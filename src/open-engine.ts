@@ -13,7 +13,7 @@ import { readSecret } from './engine/data-folder.ts';
 import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
 import { raise } from './engine/installation/numbers.ts';
 import { PageFeed, ZoneFeed } from './engine/workspace-feeds.ts';
-import { threadCounts } from './engine/machine/machine-plan.ts';
+import { shardBounds } from './engine/machine/machine-plan.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { EngineThreads, type EngineThreadsOptions } from './engine/threads.ts';
 import { openImages } from './images/image-service.ts';
@@ -70,7 +70,7 @@ export function openLinkTable(base: Base, closers: Closers, codes: number): Link
   const { config, log, clock, management } = base;
   const memory = createLinkTableMemory({
     ...addressSpace,
-    readersMax: threadCounts(config).redirect,
+    readersMax: base.threads.redirect,
     linksExpected: codes + newLinksExpected,
   });
   const geo = openGeo(config.geo);
@@ -112,6 +112,8 @@ function makeEngine(
     clock,
     log,
     folder,
+    threads: base.threads,
+    bounds: shardBounds(),
     store: scans,
     links: memory,
     connectionsMax: base.shares.redirectThread,

@@ -13,6 +13,7 @@ import { CodeRetention, type CodeRetentionOptions } from './codes/code-retention
 import type { Codes } from './codes/codes.ts';
 import type { LinkRefresher } from './codes/links/link-refresher.ts';
 import { type Closers, openWithClosers } from './engine/closers.ts';
+import { isPage } from './dashboard/paths.ts';
 import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
 import { engineChecks, meteredHealth } from './engine/operator-metrics.ts';
 import type { EngineThreads } from './engine/threads.ts';
@@ -234,7 +235,7 @@ async function openApi(
     ...cluster,
     ...work,
     bulk: scarce?.bulk,
-    dashboard: new DashboardFiles(shipped.dashboard()),
+    dashboard: new DashboardFiles(isPage, shipped.dashboard()),
     scans: queries,
     committed,
     images: images.service,

@@ -1,7 +1,6 @@
 /** Every operation by its name: commands request them, a running service runs them. */
 import type { z } from 'zod';
-import type { NodeCommands } from '../cluster/control/node-commands.ts';
-import type { CommandTable } from '../engine/commands/command-table.ts';
+import type { ChangingCommands, CommandTable } from '../engine/commands/command-table.ts';
 import type { Administration } from './administration.ts';
 import { importOperations } from './import-operations.ts';
 import type { Operation } from './operation.ts';
@@ -18,7 +17,7 @@ export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Operations
 export const findOperation = (name: OperationName): Operation => operations[name];
 
 /** For a node of a cluster, which passes changes on to its leader. */
-export function commandsOf(administration: Administration): NodeCommands {
+export function commandsOf(administration: Administration): ChangingCommands {
   const entries = Object.entries<Operation>(operations).map(([name, { changes, run }]) => {
     const command: CommandTable[string] = (input, control) => run(administration, input, control);
     return [name, { changes, run: command }] as const;

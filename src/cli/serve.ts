@@ -1,7 +1,9 @@
 /** `quietzone serve`: the service, until a signal stops it. */
 import { closeSync, writeSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { assertNoNodeFolder } from '../cluster/nodes/node-folder.ts';
 import { messageOf } from '../model/failure.ts';
 import { type App, openApp } from '../app.ts';
 import { type Config, ConfigError } from '../config.ts';
@@ -47,7 +49,7 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   const { existing, beginAnew, takeover, readyOn } = options;
   const { start = startCommand(shipped, process.argv0) } = options;
   const shutdown = new Shutdown(log, die);
-  const open = config.cluster.nats.length === 0 ? openApp : await nodeOf(config);
+  const open = config.cluster.nats.length === 0 ? openAlone : await nodeOf(config);
   const opening = open(config, log, {
     start: beginAnew === undefined ? (existing ? 'existing' : 'any') : 'scans-anew',
     takeover,
@@ -65,6 +67,12 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   ]);
   log.info({ version: shipped.version, commit: shipped.commit, node: process.version }, 'ready');
 }
+
+/** @throws NodeError in the folder of a node */
+const openAlone: typeof openApp = async (config, ...more) => {
+  assertNoNodeFolder(resolve(config.dataDir));
+  return await openApp(config, ...more);
+};
 
 /** For a cluster alone, because it loads more packages. */
 async function nodeOf({ cluster }: Config): Promise<typeof openApp> {

@@ -54,6 +54,9 @@ export function matchPath(path: string): PathMatch | undefined {
   return undefined;
 }
 
+/** Whether the dashboard has a page at a path. */
+export const isPage = (path: string): boolean => matchPath(path) !== undefined;
+
 function matchSegments(
   pattern: readonly string[],
   given: readonly string[],

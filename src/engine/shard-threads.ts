@@ -25,8 +25,6 @@ import type { Logger } from '../telemetry/log.ts';
 import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
 import { JournalLag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
-import { shardBounds } from './machine/machine-plan.ts';
-import type { SeenNumbers } from './installation/numbers.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
 const stopMsMax = countingMsMax + flushMsMax + 1_000;
@@ -53,6 +51,7 @@ export interface ShardState {
 export interface ShardThreadsOptions {
   readonly rawRetentionDays: number;
   readonly threads: number;
+  readonly bounds: Pick<ShardSetup, 'actorsMax' | 'windowBytesMax'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly store: ScanStore;
@@ -84,7 +83,7 @@ export class ShardThreads {
   #onFailed: ((error: Error) => void) | undefined;
   readonly #onExpired = new Set<(codeNos: readonly CodeNo[]) => void>();
   /** Called when a shard has caught up, with the numbers in its scans. */
-  onSeen: ((seen: SeenNumbers) => void) | undefined;
+  onSeen: ((seen: Extract<ShardMessage, { kind: 'caught-up' }>['seen']) => void) | undefined;
 
   constructor(options: ShardThreadsOptions) {
     this.#options = options;
@@ -234,10 +233,10 @@ export class ShardThreads {
   }
 
   #setup(shard: number): ShardSetup {
-    const { rawRetentionDays, threads, storePlace, journals, visitor } = this.#options;
+    const { rawRetentionDays, threads, bounds, storePlace, journals, visitor } = this.#options;
     const consumed = this.#consumed[shard]!.memory;
     return {
-      ...shardBounds(),
+      ...bounds,
       rawRetentionDays,
       shard,
       shards: threads,

@@ -13,9 +13,7 @@ import type { Clock } from '../model/clock.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { DataFolder } from './data-folder.ts';
 import { Journals, journalsIn, type JournalsOptions } from './journals.ts';
-import { threadCounts } from './machine/machine-plan.ts';
 import { FolderWatch } from './watch/folder-watch.ts';
 import { RedirectThreads, type RedirectThreadsOptions } from './redirect-threads.ts';
 import { identify } from '../scans/journal/file-identity.ts';
@@ -25,17 +23,22 @@ interface SharedOptions extends Pick<RedirectThreadsOptions, 'pages' | 'connecti
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly folder: DataFolder;
+  /** Paths of the data folder. */
+  readonly folder: Readonly<
+    Record<'path' | 'managementFile' | 'scansFile' | 'deliveryFile' | 'journalRoot', string>
+  >;
   readonly links: LinkTableMemory;
 }
 
 export interface EdgeThreadsOptions extends SharedOptions, Pick<RedirectThreadsOptions, 'geo'> {
-  /** Number of redirect threads; there are at least as many own journals. */
-  readonly threads: number;
+  /** There are at least as many own journals. */
+  readonly redirectThreads: number;
   readonly journals: Omit<JournalsOptions, 'root' | 'threads' | 'log'>;
 }
 
-export interface EngineThreadsOptions extends SharedOptions, Pick<ShardThreadsOptions, 'zones'> {
+export interface EngineThreadsOptions
+  extends SharedOptions, Pick<ShardThreadsOptions, 'zones' | 'bounds'> {
+  readonly threads: { readonly redirect: number; readonly shards: number };
   readonly store: ScanStore;
   readonly visitor: VisitorSetup;
   /** Journals of the predecessor in a takeover; absent = no other process journals. */
@@ -68,12 +71,17 @@ export class EdgeThreads {
   readonly #watch: NodeJS.Timeout;
 
   constructor(options: EdgeThreadsOptions) {
-    const { folder, threads, log } = options;
+    const { folder, redirectThreads: threads, log } = options;
     const { path, managementFile, scansFile, deliveryFile, journalRoot: root } = folder;
     this.journals = new Journals({ ...options.journals, root, threads, log });
     this.folder = new FolderWatch([path, managementFile, scansFile, deliveryFile, root], log);
     const whenInPlace = (): Promise<void> => this.folder.whenInPlace();
-    this.redirects = new RedirectThreads({ ...options, journals: this.journals, whenInPlace });
+    this.redirects = new RedirectThreads({
+      ...options,
+      threads,
+      journals: this.journals,
+      whenInPlace,
+    });
     this.#watch = setInterval(() => {
       this.folder.examine();
       this.sample();
@@ -104,19 +112,18 @@ export class EngineThreads extends EdgeThreads {
   #isCounting = false;
 
   constructor(options: EngineThreadsOptions) {
-    const { folder, store, config, visitor, othersJournals: others, node } = options;
-    const counts = threadCounts(config);
+    const { folder, store, config, threads, visitor, othersJournals: others, node } = options;
     super({
       ...options,
       geo: visitor.geo,
-      threads: node?.redirectThreads ?? counts.redirect,
+      redirectThreads: node?.redirectThreads ?? threads.redirect,
       journals: { others, known: journalsIn(store), ...node?.journals },
     });
     this.#options = options;
     this.shards = new ShardThreads({
       ...options,
       rawRetentionDays: config.scans.rawRetentionDays,
-      threads: counts.shards,
+      threads: threads.shards,
       storePlace: identify(folder.scansFile),
       journals: this.journals,
       whenInPlace: () => this.folder.whenInPlace(),

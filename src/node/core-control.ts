@@ -3,9 +3,9 @@ import type { ClusterAccess, ClusterReport } from '../api/cluster/cluster.ts';
 import { isAtTwoCores, problemsOf } from '../cluster/control/cluster-problems.ts';
 import { type ClusterStatus, statusOf, versionsText } from '../cluster/control/cluster-status.ts';
 import { LeaderActions } from '../cluster/control/leader-actions.ts';
-import { type NodeCommands, nodeTables } from '../cluster/control/node-commands.ts';
+import { nodeTables } from '../cluster/control/node-commands.ts';
 import { NodeControl } from '../cluster/control/node-control.ts';
-import type { CommandTable } from '../engine/commands/command-table.ts';
+import type { ChangingCommands, CommandTable } from '../engine/commands/command-table.ts';
 import { textAt } from '../model/json.ts';
 import { systemTimers } from '../system-clock.ts';
 import { refusedScans } from './core-exchange.ts';
@@ -22,7 +22,7 @@ export interface CoreControl {
 }
 
 /** @param operations of a service, next to those of the cluster */
-export function openControl(core: FollowingCore, operations: NodeCommands): CoreControl {
+export function openControl(core: FollowingCore, operations: ChangingCommands): CoreControl {
   const { context, base, keys, proof, nodes, replication, copies, beats } = core;
   const actions = new LeaderActions({
     self: context.self,
@@ -38,7 +38,7 @@ export function openControl(core: FollowingCore, operations: NodeCommands): Core
     const { management: store, folder, randomBytes } = base;
     return rotateSharedKeys({ store, folder: folder.path, keys, randomBytes, nodes, beats });
   };
-  const own: NodeCommands = {
+  const own: ChangingCommands = {
     'cluster.status': { changes: false, run: async () => status() },
     'cluster.handover': { changes: true, run: (input) => handOver(textAt(input, 'to')) },
     'cluster.leave': { changes: true, run: (input) => actions.leave(textAt(input, 'name') ?? '') },

@@ -16,7 +16,6 @@ import { checkSecret } from '../cluster/nodes/secrets.ts';
 import { ReadPositions } from '../cluster/scans/received-positions.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { Closers } from '../engine/closers.ts';
-import { threadCounts } from '../engine/machine/machine-plan.ts';
 import type { EngineThreadsOptions } from '../engine/threads.ts';
 import type { Base } from '../modules.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
@@ -88,13 +87,13 @@ export function openCoreNode(
 
 /** What the engine has of it. @param scans also has how far journals of other nodes are whole */
 export function engineNode(
-  { context, identity, beats }: CoreNode,
+  { context, base, identity, beats }: CoreNode,
   { environment }: ScanStore,
 ): EngineThreadsOptions['node'] {
   const { config } = context;
   const own = identity.journals;
   // New threads have journals from the next start on: by then the leader has given them out.
-  const threads = Math.min(threadCounts(config).redirect, own.length);
+  const threads = Math.min(base.threads.redirect, own.length);
   const received = new ReadPositions(environment);
   return {
     redirectThreads: config.cluster.role === 'core' ? 0 : threads,

@@ -14,7 +14,6 @@ import { ReplicaStore } from '../cluster/links/replica-store.ts';
 import { LinkLoader, loadLinks } from '../codes/links/link-loader.ts';
 import type { Closers } from '../engine/closers.ts';
 import { createMetrics } from '../engine/engine-metrics.ts';
-import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { meteredHealth } from '../engine/operator-metrics.ts';
 import { EdgeThreads } from '../engine/threads.ts';
 import { type Handler, isRead, type Reply, type Request } from '../http/request.ts';
@@ -103,7 +102,7 @@ function openThreads(
     links: memory,
     geo: geo.data,
     connectionsMax: base.shares.redirectThread,
-    threads: Math.min(threadCounts(base.config).redirect, own.length),
+    redirectThreads: Math.min(base.threads.redirect, own.length),
     journals: {
       own,
       keptFrom,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { shardBounds } from '../../src/engine/machine/machine-plan.ts';
 import { EngineThreads, type EngineThreadsOptions } from '../../src/engine/threads.ts';
 import { PageFeed } from '../../src/engine/workspace-feeds.ts';
 import type { PageChanges } from '../../src/http/pages.ts';
@@ -34,6 +35,8 @@ function openThreads(more: Partial<EngineThreadsOptions> = {}): void {
   const bytes = { slotBytesMax: 2 ** 20, arenaBytesMax: 2 ** 20 };
   threads = new EngineThreads({
     config: loadConfig(undefined),
+    threads: { redirect: 1, shards: 1 },
+    bounds: shardBounds(),
     clock: systemClock,
     log: createLog('silent'),
     folder,
@@ -78,8 +81,8 @@ test('redirect threads that are stopped before they may listen never do', async 
 
 /** Of a node in a cluster: without redirects, and with journals that appear while shards run. */
 function openNode(shards: number, keptFrom?: (journal: number) => number): void {
-  const config = loadConfig(undefined, { QZ_SCANS_SHARDS: String(shards) });
-  openThreads({ config, node: { redirectThreads: 0, journals: { own: [], keptFrom } } });
+  const node = { redirectThreads: 0, journals: { own: [], keptFrom } };
+  openThreads({ threads: { redirect: 1, shards }, node });
 }
 
 /** As the thread that receives the scans of other nodes: it has the folder's place and the tails' memory. */

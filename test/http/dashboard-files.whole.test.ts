@@ -1,13 +1,14 @@
 /** The dashboard's files as a client gets them, in the form it takes, named by their content. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { isPage } from '../../src/dashboard/paths.ts';
 import type { KnownHeader, Reply, Request } from '../../src/http/request.ts';
 import { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
 import { shipped } from '../../src/shipped.ts';
 import { addDashboard } from '../support/dashboard.ts';
 
 await addDashboard();
-const files = new DashboardFiles(shipped.dashboard());
+const files = new DashboardFiles(isPage, shipped.dashboard());
 
 const requestOf = (path: string, headers: Partial<Record<KnownHeader, string>>): Request =>
   ({ method: 'GET', path, header: (name: KnownHeader) => headers[name] }) as Request;
@@ -88,5 +89,5 @@ test('a known page is not sent again', async () => {
 });
 
 test('without files there are no pages', () => {
-  expect(new DashboardFiles().reply(requestOf('/', {}))).toBeUndefined();
+  expect(new DashboardFiles(isPage).reply(requestOf('/', {}))).toBeUndefined();
 });

@@ -1,5 +1,9 @@
 /** Commands of a core. One that changes something runs on the core that leads; another core passes it on. */
-import type { CommandControl, CommandTable } from '../../engine/commands/command-table.ts';
+import type {
+  ChangingCommands,
+  CommandControl,
+  CommandTable,
+} from '../../engine/commands/command-table.ts';
 import { DataFolderError } from '../../engine/data-folder.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
 import type { MachineProof } from '../machine-proof.ts';
@@ -10,11 +14,6 @@ import { askCore } from './node-control.ts';
 const answerMsMax = 60_000;
 
 type Command = CommandTable[string];
-/** By name. */
-export type NodeCommands = Readonly<
-  Record<string, { readonly changes: boolean; readonly run: Command }>
->;
-
 export interface NodeCommandsOptions {
   readonly proof: Pick<MachineProof, 'headersOf'>;
   readonly status: () => Pick<ClusterStatus, 'node' | 'role' | 'leader'>;
@@ -28,7 +27,7 @@ interface NodeTables {
 }
 
 export function nodeTables(
-  commands: NodeCommands,
+  commands: ChangingCommands,
   { proof, status }: NodeCommandsOptions,
 ): NodeTables {
   const pass = async (name: string, input: unknown, control: CommandControl): Promise<unknown> => {

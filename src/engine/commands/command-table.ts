@@ -11,3 +11,8 @@ export interface CommandControl {
 export type CommandTable = Readonly<
   Record<string, (input: unknown, control: CommandControl) => Promise<unknown>>
 >;
+
+/** The same, and whether a command changes something: in a cluster, the leader runs it. */
+export type ChangingCommands = Readonly<
+  Record<string, { readonly changes: boolean; readonly run: CommandTable[string] }>
+>;

@@ -5,7 +5,6 @@
  */
 import { createHash } from 'node:crypto';
 import { deserialize } from 'node:v8';
-import { matchPath } from '../../dashboard/paths.ts';
 import { codingOf, isKnown } from '../headers.ts';
 import type { Reply, Request } from '../request.ts';
 
@@ -58,9 +57,14 @@ interface File extends DashboardFile {
 
 export class DashboardFiles {
   readonly #files: ReadonlyMap<string, File>;
+  readonly #isPage: (path: string) => boolean;
 
-  /** @param serialized a DashboardBundle, by v8; absent in tests, which run sources: it has no files */
-  constructor(serialized?: Uint8Array) {
+  /**
+   * @param isPage whether the dashboard has a page at a path
+   * @param serialized a DashboardBundle, by v8; absent in tests, which run sources: it has no files
+   */
+  constructor(isPage: (path: string) => boolean, serialized?: Uint8Array) {
+    this.#isPage = isPage;
     const bundle: DashboardBundle = serialized ? deserialize(serialized) : new Map();
     const files = [...bundle].map(([path, file]) => [path, withHeaders(path, file)] as const);
     this.#files = new Map(files);
@@ -73,7 +77,7 @@ export class DashboardFiles {
     if (path.startsWith(assetPrefix)) return asset === undefined ? undefined : send(asset, request);
     const page = this.#files.get(pagePath);
     if (page === undefined) return undefined;
-    if (matchPath(path) !== undefined) return send(page, request);
+    if (this.#isPage(path)) return send(page, request);
     return wantsPage(request) ? { ...whole(page, request), status: 404 } : undefined;
   }
 }

@@ -7,6 +7,7 @@ import type { Locator, Page, Route } from 'playwright-core';
 import { afterAll, expect } from 'vitest';
 import { buildDashboard } from '../../../config/release/dashboard.ts';
 import { DashboardFiles } from '../../../src/http/dashboard/dashboard-files.ts';
+import { isPage } from '../../../src/dashboard/paths.ts';
 import type { Request } from '../../../src/http/request.ts';
 import { openContext, type PageOptions } from '../harness.ts';
 
@@ -25,7 +26,7 @@ export const cardOn = (page: Page, title: string): Locator =>
 /** For one test file, which fails where the browser complained. */
 export async function useGallery() {
   const { files: bundle } = await buildDashboard(script);
-  const files = new DashboardFiles(serialize(bundle));
+  const files = new DashboardFiles(isPage, serialize(bundle));
   const answer = async (route: Route): Promise<void> => {
     const { pathname: path } = new URL(route.request().url());
     const request = { method: 'GET', path, header: () => undefined } as Partial<Request> as Request;

@@ -3,7 +3,8 @@
  * core that leads.
  */
 import { expect, test } from 'vitest';
-import { type NodeCommands, nodeTables } from '../../../src/cluster/control/node-commands.ts';
+import type { ChangingCommands } from '../../../src/engine/commands/command-table.ts';
+import { nodeTables } from '../../../src/cluster/control/node-commands.ts';
 import { askCore, NodeControl } from '../../../src/cluster/control/node-control.ts';
 import { MachineProof } from '../../../src/cluster/machine-proof.ts';
 import { runCommand } from '../../../src/engine/commands/host-commands.ts';
@@ -25,7 +26,7 @@ async function openCore(role: 'active' | 'standby', leaderUrl?: string) {
   const ran: unknown[] = [];
   const logged: string[] = [];
   const refusal = invalid('name', 'too_long', 'Use 1 to 100 characters');
-  const commands: NodeCommands = {
+  const commands: ChangingCommands = {
     list: { changes: false, run: async () => [role] },
     change: { changes: true, run: async (input) => ({ by: role, count: ran.push(input) }) },
     refuse: { changes: true, run: () => Promise.reject(refusal) },
