@@ -4,7 +4,7 @@ import type { CodesOptions } from '../src/codes/codes.ts';
 import { createIdSource } from '../src/model/ids.ts';
 import { Outbox } from '../src/outbox/outbox.ts';
 import type { Management } from '../src/store/management/management.ts';
-import { systemClock } from '../src/system-clock.ts';
+import { systemClock } from '../src/platform/system-clock.ts';
 
 export function codesOptions(store: Management): CodesOptions {
   const ids = createIdSource(systemClock, getRandomValues);

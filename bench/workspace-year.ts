@@ -14,7 +14,7 @@ import type { Day } from '../src/scans/days/day.ts';
 import type { ScanQueries } from '../src/scans/query/queries.ts';
 import { openManagement } from '../src/store/management/management.ts';
 import type { ScanStore } from '../src/store/scans/scans.ts';
-import { systemClock } from '../src/system-clock.ts';
+import { systemClock } from '../src/platform/system-clock.ts';
 import { codesOptions } from './codes.ts';
 
 const topCodes = 10;

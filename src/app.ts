@@ -9,9 +9,9 @@
  */
 import { administrationOf } from './administration/administration.ts';
 import { commandTable } from './administration/operations.ts';
-import type { Config } from './config.ts';
+import type { Config } from './platform/config/config.ts';
 import { folderCommands } from './engine/commands/folder-commands.ts';
-import { openWithClosers } from './engine/closers.ts';
+import { openWithClosers } from './platform/closers.ts';
 import type { FirstSecrets } from './engine/installation/first-start.ts';
 import { fitToMemory } from './engine/machine/machine-plan.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
@@ -25,9 +25,9 @@ import {
   thisMachine,
 } from './modules.ts';
 import { startEngine } from './open-engine.ts';
-import { shipped } from './shipped.ts';
+import { shipped } from './platform/shipped.ts';
 import { RunningService } from './takeover-host.ts';
-import type { Logger } from './telemetry/log.ts';
+import type { Logger } from './platform/log.ts';
 
 export interface App {
   /** The ports in use: the configured ones, or the system's choice for 0. */

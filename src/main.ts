@@ -1,7 +1,7 @@
 /** The process entry: runs the command that the arguments name. */
 import { fstatSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { processEnvironment } from './environment.ts';
+import { processEnvironment } from './platform/config/environment.ts';
 import { restartLean } from './engine/machine/allocator.ts';
 import { leastLimitsFault } from './engine/machine/machine-limits.ts';
 

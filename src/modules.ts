@@ -16,9 +16,9 @@ import {
   openCampaigns,
 } from './campaigns/open-campaigns.ts';
 import { Codes, type CodesOptions } from './codes/codes.ts';
-import type { Config } from './config.ts';
-import { inheritedFontSettings, setProcessVariables } from './environment.ts';
-import type { Closers } from './engine/closers.ts';
+import type { Config } from './platform/config/config.ts';
+import { inheritedFontSettings, setProcessVariables } from './platform/config/environment.ts';
+import type { Closers } from './platform/closers.ts';
 import { closeToOthers, type DataFolder } from './engine/data-folder.ts';
 import { type FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { watchShedConnections } from './engine/operator-metrics.ts';
@@ -32,10 +32,10 @@ import {
   type ThreadCounts,
   threadCounts,
 } from './engine/machine/machine-plan.ts';
-import { ClientAddresses } from './http/client-address.ts';
-import type { Handler, Reply, Request } from './http/request.ts';
+import { ClientAddresses } from './platform/uws/client-address.ts';
+import type { Handler, Reply, Request } from './platform/uws/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
-import { assertTlsFiles } from './http/port.ts';
+import { assertTlsFiles } from './platform/uws/port.ts';
 import { installationBrand } from './http/pages.ts';
 import type { ImagesOptions } from './images/image-service.ts';
 import { libraryVariables } from './images/library-settings.ts';
@@ -53,9 +53,9 @@ import {
   openManagement,
 } from './store/management/management.ts';
 import { scansVersion } from './store/scans/scans.ts';
-import { systemClock, systemSteadyClock } from './system-clock.ts';
-import type { Logger } from './telemetry/log.ts';
-import type { Metrics } from './telemetry/metrics.ts';
+import { systemClock, systemSteadyClock } from './platform/system-clock.ts';
+import type { Logger } from './platform/log.ts';
+import type { Metrics } from './platform/metrics.ts';
 import { openWebhooks, type Webhooks, type WebhooksOptions } from './webhooks/open-webhooks.ts';
 import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
 import type { Bootstrapped } from './workspaces/workspaces.ts';

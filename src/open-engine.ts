@@ -8,7 +8,7 @@
  */
 import { loadLinks } from './codes/links/link-loader.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
-import type { Closers } from './engine/closers.ts';
+import type { Closers } from './platform/closers.ts';
 import { readSecret } from './engine/data-folder.ts';
 import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
 import { raise } from './engine/installation/numbers.ts';

@@ -12,7 +12,7 @@ import { CampaignScheduler, type Counting } from './campaigns/campaign-scheduler
 import { CodeRetention, type CodeRetentionOptions } from './codes/code-retention.ts';
 import type { Codes } from './codes/codes.ts';
 import type { LinkRefresher } from './codes/links/link-refresher.ts';
-import { type Closers, openWithClosers } from './engine/closers.ts';
+import { type Closers, openWithClosers } from './platform/closers.ts';
 import { isPage } from './dashboard/paths.ts';
 import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
 import { engineChecks, meteredHealth } from './engine/operator-metrics.ts';
@@ -41,10 +41,10 @@ import type { ScanQueries } from './scans/query/queries.ts';
 import type { RawQueries } from './scans/query/raw/raw-queries.ts';
 import type { OpenGeo } from './scans/visitor/geo/geo-data.ts';
 import type { ScanStore } from './store/scans/scans.ts';
-import { shipped } from './shipped.ts';
-import type { HealthCheck } from './telemetry/health.ts';
-import type { Metrics } from './telemetry/metrics.ts';
-import { Ticker } from './telemetry/ticker.ts';
+import { shipped } from './platform/shipped.ts';
+import type { HealthCheck } from './platform/health.ts';
+import type { Metrics } from './platform/metrics.ts';
+import { Ticker } from './platform/ticker.ts';
 import { openWatches } from './watches/open-watches.ts';
 import type { WebhookCluster } from './webhooks/open-webhooks.ts';
 

@@ -10,7 +10,7 @@ import { messageOf } from './model/failure.ts';
 import { portsOf } from './engine/start-checks.ts';
 import type { TakeoverHost } from './engine/takeover/host-takeovers.ts';
 import { dataVersions } from './modules.ts';
-import { shipped } from './shipped.ts';
+import { shipped } from './platform/shipped.ts';
 import { openServices, type Services, type ServicesOptions } from './services.ts';
 
 /** How long this process only redirects: then no successor has come, or the one that came hangs. */

@@ -7,9 +7,9 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type * as Configuration from '../../src/config.ts';
+import type * as Configuration from '../../src/platform/config/config.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
-import type { TlsFiles } from '../../src/http/port.ts';
+import type { TlsFiles } from '../../src/platform/uws/port.ts';
 import { openProgram } from '../../config/program.mjs';
 import { configureNginx, findNginx } from '../rivals/nginx.ts';
 import type * as Seeding from './seed.ts';
@@ -95,7 +95,9 @@ export class Arena {
     };
     const tree = setting.tree ?? repository;
     // By the revision that serves them: it cannot open the data of a later one.
-    const { loadConfig }: typeof Configuration = await import(join(tree, 'src/config.ts'));
+    const { loadConfig }: typeof Configuration = await import(
+      join(tree, 'src/platform/config/config.ts')
+    );
     const { seedCodes }: typeof Seeding = await import(join(tree, 'bench/loads/seed.ts'));
     const { codes, depth = 'whole', routing } = setting;
     await seedCodes(loadConfig(undefined, environment), codes, depth, routing);

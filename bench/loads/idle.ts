@@ -7,7 +7,7 @@
  * the other. The first start, which makes what a folder has but once, is not measured.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { formatTable, formatTarget, median } from '../report.ts';
 import { Arena, type Service } from './arena.ts';
 import { findRedirectThread } from './compare.ts';

@@ -7,7 +7,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { type LoadRequest, requestBytes } from './requests.ts';
 
 const tickMs = 2;

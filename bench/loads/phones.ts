@@ -7,7 +7,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, createSecureContext } from 'node:tls';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { quantile } from '../report.ts';
 import type { Generator, LoadResult, LoadSpec } from './load.ts';
 import { requestBytes } from './requests.ts';

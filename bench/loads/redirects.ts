@@ -1,6 +1,6 @@
 /** The whole service in its two ordinary places against its rivals, then all at one fixed rate. */
 import { arch, cpus, release } from 'node:os';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import type { Bar, Chart } from '../chart.ts';
 import { formatTarget } from '../report.ts';
 import { Arena } from './arena.ts';

@@ -6,7 +6,7 @@
 import { randomFillSync } from 'node:crypto';
 import { openAdministration } from '../../src/administration/administration.ts';
 import { moveTerms } from '../../src/codes/search/terms.ts';
-import type { Config } from '../../src/config.ts';
+import type { Config } from '../../src/platform/config/config.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import { createIdSource } from '../../src/model/ids.ts';
@@ -16,7 +16,7 @@ import { packCode } from '../../src/store/management/code-codec.ts';
 import { linkBlockOf, withLink, type StoredLink } from '../../src/store/management/link-blocks.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
 import { thisMachine } from '../../src/modules.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 
 const codesPerTransaction = 100_000;
 /** Nobody signs in: the password's hash costs little. */

@@ -4,7 +4,7 @@
  */
 import { request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { Arena, type Service } from './arena.ts';
 import { memoryOf, threadNanoseconds } from './cpu.ts';
 import { shortCodeOf, targetOf } from './seed.ts';

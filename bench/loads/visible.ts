@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { Arena } from './arena.ts';
 import { shortCodeOf } from './seed.ts';
 

@@ -10,7 +10,7 @@ import { createLinkTableMemory, type Link, type LinkTableMemory } from '../../sr
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { createRandom } from '../random.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 
 export const question = 'What does a link look-up cost at 10 k and at 10 M codes?';
 

@@ -13,7 +13,7 @@ import type { CodeFilter } from '../../src/codes/search/listing.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { openManagement } from '../../src/store/management/management.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { codesOptions } from '../codes.ts';
 import { makeSigningKeys } from '../../src/workspaces/signing-keys.ts';
 import { openWorkspaceServices, type WorkspaceServices } from '../../src/workspaces/services.ts';

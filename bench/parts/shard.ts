@@ -19,7 +19,7 @@ import { Summaries } from '../../src/scans/summaries.ts';
 import { openBundledGeo } from '../../test/scans/visitor/geo-data.ts';
 import { Visitor } from '../../src/scans/visitor/visitor.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { createRequests, requestCount } from '../loads/requests.ts';
 import type { PartRow } from '../parts.ts';
 import { createRandom } from '../random.ts';

@@ -30,7 +30,7 @@ import {
   putCheckpoints,
   type ScanStore,
 } from '../../src/store/scans/scans.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 
 export const question = 'What do lists and summaries of a workspace of 100,000 codes cost?';
 

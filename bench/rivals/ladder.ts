@@ -7,7 +7,7 @@
 import { openSync, writeSync } from 'node:fs';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { redirectHead } from '../../src/http/reply-batch.ts';
-import { createApp, headerNames } from '../../src/http/uws-app.ts';
+import { createApp, headerNames } from '../../src/platform/uws/uws-app.ts';
 import { steps } from './steps.ts';
 
 const [port, target = '', last = '', journalFile = ''] = process.argv.slice(2);

@@ -6,7 +6,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import * as uWS from 'uWebSockets.js';
-import { ClientAddresses } from '../../src/http/client-address.ts';
+import { ClientAddresses } from '../../src/platform/uws/client-address.ts';
 import { MissThrottle } from '../../src/http/miss-throttle.ts';
 import { Pages } from '../../src/http/pages.ts';
 import { Redirect } from '../../src/http/redirect.ts';
@@ -18,8 +18,8 @@ import { LinkWriter } from '../../src/links/writer.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { Geo } from '../../src/scans/visitor/geo/geo.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
+import { createLatencyHistogram } from '../../src/platform/latency-histogram.ts';
 import { shortCodeOf, targetOf } from '../loads/seed.ts';
 
 const [port, folder = '', codes, trustedProxy] = process.argv.slice(2);

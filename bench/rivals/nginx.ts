@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TlsFiles } from '../../src/http/port.ts';
+import type { TlsFiles } from '../../src/platform/uws/port.ts';
 
 const log = '$remote_addr [$time_iso8601] "$request" $status "$http_referer" "$http_user_agent"';
 

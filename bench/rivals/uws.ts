@@ -4,7 +4,7 @@
  *   node uws.ts PORT TARGET [CERTIFICATE KEY]
  */
 import { redirectHead } from '../../src/http/reply-batch.ts';
-import { createApp } from '../../src/http/uws-app.ts';
+import { createApp } from '../../src/platform/uws/uws-app.ts';
 
 const [port, target = '', tlsCertFile = '', tlsKeyFile = ''] = process.argv.slice(2);
 const app = createApp({ tlsCertFile, tlsKeyFile });

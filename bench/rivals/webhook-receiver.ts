@@ -6,7 +6,7 @@
  * Sends its port to its parent, and answers each message with what arrived since the last.
  */
 import * as uWS from 'uWebSockets.js';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import type { Received } from '../loads/peers.ts';
 
 const scanned = 'qr.scanned';

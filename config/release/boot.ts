@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { zstdDecompressSync } from 'node:zlib';
 import { nativesText, versionText } from '../../src/cli/version.ts';
-import type { Pack, PackPart } from '../../src/shipped.ts';
+import type { Pack, PackPart } from '../../src/platform/shipped.ts';
 import {
   installedRoot,
   openRuntimeFolder,

@@ -26,7 +26,7 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { serialize } from 'node:v8';
-import { shipped } from '../../src/shipped.ts';
+import { shipped } from '../../src/platform/shipped.ts';
 import { bundleBoot, bundleProgram } from './bundle.ts';
 import { buildDashboard } from './dashboard.ts';
 import { makeExecutable } from './executable.ts';

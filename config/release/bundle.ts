@@ -20,7 +20,7 @@ import {
   type Plugin,
   stop,
 } from 'esbuild';
-import { workers } from '../../src/shipped.ts';
+import { workers } from '../../src/platform/shipped.ts';
 import { buildDashboard } from './dashboard.ts';
 import { nativeNames, sharpName, type Target } from './natives.ts';
 
@@ -77,7 +77,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
     metafile: true,
     minifyWhitespace: true,
     logLevel: 'warning',
-    // Of src/shipped.ts: there are no sources.
+    // Of src/platform/shipped.ts: there are no sources.
     define: { sourcesOfBundle: '""' },
     plugins: [nativePlugin(options)],
   };

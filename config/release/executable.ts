@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
-import type { Pack } from '../../src/shipped.ts';
+import type { Pack } from '../../src/platform/shipped.ts';
 import { platforms, type Target } from './natives.ts';
 import { runTool } from './tools.ts';
 

@@ -13,7 +13,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { checkTable } from '../../src/scans/visitor/geo/table-units.ts';
-import { shipped } from '../../src/shipped.ts';
+import { shipped } from '../../src/platform/shipped.ts';
 import { makeTable, type TableFiles } from './geo-table.ts';
 
 const { resolve } = createRequire(import.meta.url);

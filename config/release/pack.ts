@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
-import type { NativeFile, Pack, PackFile, PackPart } from '../../src/shipped.ts';
+import type { NativeFile, Pack, PackFile, PackPart } from '../../src/platform/shipped.ts';
 import { nativeNames, type NativeSource, type Target } from './natives.ts';
 
 export interface PackOptions {

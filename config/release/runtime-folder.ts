@@ -26,7 +26,7 @@ import {
 } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Pack, PackFile } from '../../src/shipped.ts';
+import type { Pack, PackFile } from '../../src/platform/shipped.ts';
 
 /** Filled by `quietzone unpack`, of a package or an image: then nothing has to be writable at run time. */
 export const installedRoot = '/usr/lib/quietzone/runtime';

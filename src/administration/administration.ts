@@ -4,7 +4,7 @@ import type { Billing } from '../billing/billing.ts';
 import type { CodeDraft } from '../codes/code-creation.ts';
 import type { Codes } from '../codes/codes.ts';
 import { noLinkTable } from '../codes/links/link-table.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { type DataFolder, openDataFolder } from '../engine/data-folder.ts';
 import type { FirstStart } from '../engine/installation/first-start.ts';
 import type { Failure } from '../model/failure.ts';
@@ -18,7 +18,7 @@ import {
   openWorkspaceModule,
   thisMachine,
 } from '../modules.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog } from '../platform/log.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
 
 export interface Administration {

@@ -13,10 +13,16 @@
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { type Handler, isRead, type Reply, type Request, withHeader } from '../http/request.ts';
+import {
+  type Handler,
+  isRead,
+  type Reply,
+  type Request,
+  withHeader,
+} from '../platform/uws/request.ts';
 import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
-import type { CounterHandle, HistogramHandle } from '../telemetry/metrics.ts';
+import type { CounterHandle, HistogramHandle } from '../platform/metrics.ts';
 import {
   answerName,
   assertIdempotencyKey,

@@ -10,7 +10,7 @@
  * A request that a quota refuses has no line, so that a flood of requests does not flood the log.
  */
 import { createHmac } from 'node:crypto';
-import type { Reply, Request } from '../http/request.ts';
+import type { Reply, Request } from '../platform/uws/request.ts';
 import { addressGroup } from '../model/address.ts';
 import { parseJson, textAt } from '../model/json.ts';
 import type { Admission } from './guard.ts';

@@ -6,7 +6,7 @@
  * under a small plan; otherwise against its client address, in a bucket of Free's size, so that guessing is slow. Every
  * answer reports the bucket that it counted against.
  */
-import type { Reply, Request } from '../http/request.ts';
+import type { Reply, Request } from '../platform/uws/request.ts';
 import { Failure } from '../model/failure.ts';
 import { roleAtLeast, type Actor } from '../model/workspace.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';

@@ -2,8 +2,8 @@
  * /health/live: the process answers. /health/ready: it should get traffic, otherwise 503 with the reasons.
  * Open to everyone, so they say what is wrong, not where.
  */
-import type { Reply } from '../http/request.ts';
-import type { HealthReport } from '../telemetry/health.ts';
+import type { Reply } from '../platform/uws/request.ts';
+import type { HealthReport } from '../platform/health.ts';
 
 const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
 

@@ -2,8 +2,8 @@
  * For an API with TLS of its own: a plain port that redirects browsers to it, and the header that makes browsers use TLS
  * from then on. A proxy that terminates TLS provides both.
  */
-import type { Config } from '../config.ts';
-import type { Handler } from '../http/request.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { Handler } from '../platform/uws/request.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
 import { withRate } from './guard.ts';
 

@@ -1,7 +1,7 @@
 /** Answers /metrics on `metrics.port`, for every client that reaches it. */
-import { type Handler, isRead } from '../http/request.ts';
+import { type Handler, isRead } from '../platform/uws/request.ts';
 import type { Failure } from '../model/failure.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '../platform/metrics.ts';
 
 export function createMetricsHandler(metrics: Metrics): Handler {
   const plain = { 'Content-Type': 'text/plain' };

@@ -3,7 +3,7 @@
  * `detail` and `errors` come from the failure; a defect shows only its request id.
  */
 import type { Failure, FailureCode } from '../model/failure.ts';
-import type { Reply, Request } from '../http/request.ts';
+import type { Reply, Request } from '../platform/uws/request.ts';
 
 export type ProblemCode = FailureCode | 'internal_error';
 

@@ -3,7 +3,7 @@
  * that handlers are typed and the table is not: reading, checking and handling are one `run`.
  */
 import { z } from 'zod';
-import type { Request } from '../http/request.ts';
+import type { Request } from '../platform/uws/request.ts';
 import { Failure, type FailureCode, type Fault, invalid } from '../model/failure.ts';
 import type { Actor, Role } from '../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';

@@ -1,5 +1,5 @@
-import type { Logger } from '../telemetry/log.ts';
-import { Ticker } from '../telemetry/ticker.ts';
+import type { Logger } from '../platform/log.ts';
+import { Ticker } from '../platform/ticker.ts';
 import type { Billing } from './billing.ts';
 
 /** A canceled plan becomes Free at most this long after its time. */

@@ -22,7 +22,7 @@ import type { IdSource } from '../model/ids.ts';
 import { type Actor, limitsOf, planLimits, type WorkspaceRecord } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from '../platform/log.ts';
 import { Catalogue, type PlanPrices } from './catalogue.ts';
 import { assertOpen, checkoutLifetimeMs, Checkouts, operatorLifetimeMs } from './checkouts.ts';
 import type { PaymentProvider } from './provider.ts';

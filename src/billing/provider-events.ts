@@ -7,7 +7,7 @@ import type { CheckoutRecord, SubscriptionRecord } from '../model/billing.ts';
 import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
 import type { Management } from '../store/management/management.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from '../platform/log.ts';
 import type { Checkouts } from './checkouts.ts';
 import {
   type PaymentProvider,

@@ -10,7 +10,7 @@ import type { Stripe } from 'stripe';
 import type { BillingInterval, PaidPlan } from '../model/billing.ts';
 import { billingIntervals, paidPlans } from '../model/billing.ts';
 import { Failure } from '../model/failure.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from '../platform/log.ts';
 import { currencyDigits, notSold } from './catalogue.ts';
 import type {
   HostedCheckout,

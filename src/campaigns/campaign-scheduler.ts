@@ -13,8 +13,8 @@
  */
 import { type CampaignRecord, endOfCampaignMs } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
-import type { Logger } from '../telemetry/log.ts';
-import { Ticker } from '../telemetry/ticker.ts';
+import type { Logger } from '../platform/log.ts';
+import { Ticker } from '../platform/ticker.ts';
 import type { Campaigns } from './campaigns.ts';
 
 const tickMs = 1_000;

@@ -7,7 +7,7 @@ import { serviceAccess, verifyByService } from '../engine/commands/folder-comman
 import { withFolderLock } from '../engine/takeover/folder-lock.ts';
 import type { Verification } from '../engine/verify/verify.ts';
 import { isoTime } from '../model/day.ts';
-import { systemClock } from '../system-clock.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import {
   type CommandContext,
   type CommonOptions,

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import type { Command } from 'commander';
 import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
-import { type Config, loadConfig } from '../config.ts';
-import type { Environment } from '../environment.ts';
+import { type Config, loadConfig } from '../platform/config/config.ts';
+import type { Environment } from '../platform/config/environment.ts';
 import { type Ask, type Fill, Session } from './session.ts';
 
 /** The process of a command; a test hands in its own. */

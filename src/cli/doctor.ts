@@ -6,7 +6,7 @@ import { checkNodeFile, readNodeFile } from '../cluster/nodes/node-file.ts';
 import { assertNoNodeFolder } from '../cluster/nodes/node-folder.ts';
 import { messageOf } from '../model/failure.ts';
 import { geoWarning } from '../model/scan.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { DataFolderError, dataFolderAt, openDataFolder, openMode } from '../engine/data-folder.ts';
 import { faultText, remedyFor } from '../engine/installation/folder-faults.ts';
 import { inspectFolder, type Inspection } from '../engine/installation/installation.ts';
@@ -16,9 +16,9 @@ import { bad, type DoctorFinding, good, warn } from '../engine/machine/finding.t
 import { measureResources, threadCounts } from '../engine/machine/machine-plan.ts';
 import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
 import { folderOwner, withFolderLock } from '../engine/takeover/folder-lock.ts';
-import { assertPortFree, assertTlsFiles, type TlsFiles } from '../http/port.ts';
-import { shipped } from '../shipped.ts';
-import { systemClock } from '../system-clock.ts';
+import { assertPortFree, assertTlsFiles, type TlsFiles } from '../platform/uws/port.ts';
+import { shipped } from '../platform/shipped.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import { openGeo } from '../scans/visitor/geo/geo-data.ts';
 import { checkTable } from '../scans/visitor/geo/table-units.ts';
 

@@ -5,7 +5,7 @@
  */
 import { Command, CommanderError } from 'commander';
 import { messageOf } from '../model/failure.ts';
-import { type Config, loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../platform/config/config.ts';
 import type { CommandContext, Process } from './command.ts';
 
 const answerMsMax = 5_000;
@@ -50,7 +50,7 @@ function ask(api: Config['api'], path: string): Promise<{ ok: boolean; text: str
   const { host, port, tlsCertFile } = api;
   // The certificate names the public address, not this one; the connection does not leave the machine.
   const options = { host: loopbackOf[host] ?? host, port, path, rejectUnauthorized: false };
-  // Not by `import`, which would load more than the client: see http/write.ts.
+  // Not by `import`, which would load more than the client: see platform/uws/write.ts.
   const { get } = process.getBuiltinModule(tlsCertFile === '' ? 'node:http' : 'node:https');
   return new Promise((resolve) => {
     const request = get({ ...options, timeout: answerMsMax, agent: false }, (response) => {

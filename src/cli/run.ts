@@ -6,13 +6,13 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { NodeError } from '../cluster/nodes/node-error.ts';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../platform/config/config.ts';
 import { systemReason } from '../engine/backup/system-reason.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
 import { MachineLimitError } from '../engine/machine/machine-limits.ts';
-import { ListenError } from '../http/port.ts';
+import { ListenError } from '../platform/uws/port.ts';
 import { Failure, isDamage, systemErrorCode } from '../model/failure.ts';
-import { shipped } from '../shipped.ts';
+import { shipped } from '../platform/shipped.ts';
 import { DataFileError } from '../store/damage.ts';
 import { addBackupCommands } from './backup.ts';
 import {

@@ -6,11 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { assertNoNodeFolder } from '../cluster/nodes/node-folder.ts';
 import { messageOf } from '../model/failure.ts';
 import { type App, openApp } from '../app.ts';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError } from '../platform/config/config.ts';
 import type { PredecessorConnection } from '../engine/takeover/predecessor-connection.ts';
-import type { Logger } from '../telemetry/log.ts';
-import { shipped } from '../shipped.ts';
-import { openServiceLog } from '../telemetry/service-log.ts';
+import type { Logger } from '../platform/log.ts';
+import { shipped } from '../platform/shipped.ts';
+import { openServiceLog } from '../platform/service-log.ts';
 import { type CommonOptions, configOf, type Process, withRole } from './command.ts';
 import { startCommand, welcome } from './welcome.ts';
 

@@ -7,7 +7,7 @@ import type { OpenAdministration } from '../administration/administration.ts';
 import type * as Operations from '../administration/operations.ts';
 import type { InputOf, OperationName, ResultOf } from '../administration/operations.ts';
 import { assertChangeable } from '../cluster/nodes/node-folder.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { askService } from '../engine/commands/ask-service.ts';
 import {
   type DataFolder,
@@ -15,7 +15,7 @@ import {
   DataFolderLockedError,
   openExistingDataFolder,
 } from '../engine/data-folder.ts';
-import { openWithClosers } from '../engine/closers.ts';
+import { openWithClosers } from '../platform/closers.ts';
 import { openInstallation } from '../engine/installation/service-folder.ts';
 
 export type Ask = Session['ask'];

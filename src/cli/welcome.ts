@@ -1,9 +1,9 @@
 /** The text that the terminal shows once the service runs: its addresses and, the first time, the sign-in. */
 import type { networkInterfaces } from 'node:os';
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { CidrSet, isLocalUrl, isLoopback, parseAddress } from '../model/address.ts';
 import type { FirstSecrets } from '../engine/installation/first-start.ts';
-import type { Shipped } from '../shipped.ts';
+import type { Shipped } from '../platform/shipped.ts';
 
 export type Interfaces = ReturnType<typeof networkInterfaces>;
 

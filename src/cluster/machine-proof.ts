@@ -8,7 +8,7 @@
  * A standby overwrites these headers of a client, so only machines can send them.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Request } from '../http/request.ts';
+import type { Request } from '../platform/uws/request.ts';
 import type { Clock } from '../model/clock.ts';
 
 /** Clocks of machines differ by a second or two, and a body may arrive after the check. */

@@ -10,7 +10,7 @@
  */
 import type { Timers } from '../model/clock.ts';
 import type { StoreEnvironment } from '../store/environment.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from '../platform/log.ts';
 import type { Leader } from './log/entry.ts';
 import { EnvironmentStore } from './log/environment-store.ts';
 import { storageFull } from './log/ordered-log.ts';

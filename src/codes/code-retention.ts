@@ -16,8 +16,8 @@ import type { ExpiredCode } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
 import { packedField } from '../store/management/code-codec.ts';
 import type { Management } from '../store/management/management.ts';
-import type { Logger } from '../telemetry/log.ts';
-import { Ticker } from '../telemetry/ticker.ts';
+import type { Logger } from '../platform/log.ts';
+import { Ticker } from '../platform/ticker.ts';
 import type { Memberships } from './memberships.ts';
 import type { CodeNo } from '../model/numbers.ts';
 

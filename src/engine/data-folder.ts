@@ -20,7 +20,7 @@ import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
-import { readIfThere, replaceFile } from './small-files.ts';
+import { readIfThere, replaceFile } from '../platform/small-files.ts';
 
 export const lastBackupName = 'last-backup';
 export const restoreDraftName = '.restoring';

@@ -23,7 +23,7 @@ import {
 } from '../scans/journal/segments.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import { highestWatermark, lowestWatermarks, type ScanStore } from '../store/scans/scans.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from '../platform/log.ts';
 
 export interface KnownJournals {
   numbers(): Iterable<number>;

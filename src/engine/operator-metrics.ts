@@ -1,15 +1,15 @@
 /** Health checks and the metrics that an operator alerts on, for each node. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
-import { certificateEndMs } from '../http/port.ts';
+import type { Config } from '../platform/config/config.ts';
+import { certificateEndMs } from '../platform/uws/port.ts';
 import type { Clock } from '../model/clock.ts';
-import { shipped } from '../shipped.ts';
+import { shipped } from '../platform/shipped.ts';
 import { freeBytes } from '../store/space-guard.ts';
-import { checkHealth, type HealthCheck, type HealthReport } from '../telemetry/health.ts';
-import type { Logger } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { Ticker } from '../telemetry/ticker.ts';
+import { checkHealth, type HealthCheck, type HealthReport } from '../platform/health.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import { Ticker } from '../platform/ticker.ts';
 import type { Management } from '../store/management/management.ts';
 import { type DataFolder, lastBackupName } from './data-folder.ts';
 import type { EngineThreads } from './threads.ts';

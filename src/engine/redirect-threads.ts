@@ -3,9 +3,9 @@
  * At a takeover another process listens on the ports too, then `handOver` and `stop`.
  */
 import { randomBytes } from 'node:crypto';
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
-import { ListenError } from '../http/port.ts';
+import { ListenError } from '../platform/uws/port.ts';
 import { errorPageKinds, installationBrand, type PageChanges } from '../http/pages.ts';
 import {
   gate,
@@ -18,11 +18,15 @@ import {
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
 import type { GeoData } from '../scans/visitor/geo/geo.ts';
-import type { HealthCheck } from '../telemetry/health.ts';
-import { shipped } from '../shipped.ts';
-import { addCounts, createLatencyHistogram } from '../telemetry/latency-histogram.ts';
-import type { Logger } from '../telemetry/log.ts';
-import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
+import type { HealthCheck } from '../platform/health.ts';
+import { shipped } from '../platform/shipped.ts';
+import { addCounts, createLatencyHistogram } from '../platform/latency-histogram.ts';
+import type { Logger } from '../platform/log.ts';
+import {
+  type StartPace,
+  startThreads,
+  SupervisedThread,
+} from '../platform/workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
 
 /** From the end of a drain until a thread is cut off. */

@@ -3,7 +3,7 @@
  * so no scan is lost or counted twice.
  */
 import type { Clock } from '../model/clock.ts';
-import { shipped } from '../shipped.ts';
+import { shipped } from '../platform/shipped.ts';
 import { partitionCount, partitionOf } from '../model/code.ts';
 import { Signal } from '../model/signal.ts';
 import type { ShardFigures } from '../scans/shard.ts';
@@ -20,9 +20,13 @@ import {
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { DamagedRecord } from '../store/damage.ts';
-import type { HealthCheck } from '../telemetry/health.ts';
-import type { Logger } from '../telemetry/log.ts';
-import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
+import type { HealthCheck } from '../platform/health.ts';
+import type { Logger } from '../platform/log.ts';
+import {
+  type StartPace,
+  startThreads,
+  SupervisedThread,
+} from '../platform/workers/supervised-thread.ts';
 import { JournalLag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
 import type { CodeNo } from '../model/numbers.ts';

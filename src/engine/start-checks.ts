@@ -1,6 +1,6 @@
 /** What a start checks before it opens anything: free ports, machine limits, and valid settings that are seldom wanted. */
-import type { Config } from '../config.ts';
-import { assertPortFree } from '../http/port.ts';
+import type { Config } from '../platform/config/config.ts';
+import { assertPortFree } from '../platform/uws/port.ts';
 import { isLocalUrl, isLoopback } from '../model/address.ts';
 import { assertLimits, readLimits } from './machine/machine-limits.ts';
 

@@ -7,12 +7,12 @@
  * At a takeover the shards stop first: the successor counts the scans that redirect threads still journal (engine/takeover/).
  * An edge (EdgeThreads) only redirects and journals; the cores count. When it stops, scans that no core has stay in its journals.
  */
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from '../platform/log.ts';
 import { Journals, journalsIn, type JournalsOptions } from './journals.ts';
 import { FolderWatch } from './watch/folder-watch.ts';
 import { RedirectThreads, type RedirectThreadsOptions } from './redirect-threads.ts';

@@ -17,10 +17,10 @@ import { flagPrefetch, routeFlags } from '../scans/record.ts';
 import type { Agents, KnownAgent } from '../scans/visitor/agents.ts';
 import type { Geo } from '../scans/visitor/geo/geo.ts';
 import { splitPoint } from '../scans/visitor/visitor-id.ts';
-import type { Connection } from './framing.ts';
+import type { Connection } from '../platform/uws/framing.ts';
 import { redirectToProgram, redirectWithQuery } from './reply-batch.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { headerNames } from './uws-app.ts';
+import { headerNames } from '../platform/uws/uws-app.ts';
 
 export interface ConditionalLinkOptions {
   readonly links: LinkReader;

@@ -14,7 +14,7 @@ import {
   type PageTexts,
   type WorkspacePages,
 } from '../model/routing/pages.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { bestLanguage } from '../routes/language.ts';
 import { makePage, type PageHtml } from './pages/page.ts';
 import words from './pages/texts.json' with { type: 'json' };

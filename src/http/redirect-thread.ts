@@ -1,5 +1,5 @@
 /** What the control thread and a redirect thread share: messages and a gate. */
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { FileIdentity } from '../scans/journal/file-identity.ts';
 import type { Brand } from '../model/routing/pages.ts';

@@ -10,7 +10,7 @@
  * wait for a sync on another thread, while further cycles run. Nothing here awaits, logs or parses a schema.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import type { LinkReader } from '../links/reader.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionOf } from '../model/code.ts';
@@ -20,9 +20,14 @@ import { flagPrefetch, ScanBatch } from '../scans/record.ts';
 import { Agents } from '../scans/visitor/agents.ts';
 import type { Geo } from '../scans/visitor/geo/geo.ts';
 import { ConditionalLink, isPrefetch } from './conditional-link.ts';
-import type { LatencyHistogram } from '../telemetry/latency-histogram.ts';
-import { type Connection, connectionAfter, inNextCycle, sendFramed } from './framing.ts';
-import { headerNames } from './uws-app.ts';
+import type { LatencyHistogram } from '../platform/latency-histogram.ts';
+import {
+  type Connection,
+  connectionAfter,
+  inNextCycle,
+  sendFramed,
+} from '../platform/uws/framing.ts';
+import { headerNames } from '../platform/uws/uws-app.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
 import { redirectTo, ReplyBatch } from './reply-batch.ts';

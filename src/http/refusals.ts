@@ -6,7 +6,7 @@
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { EndedReason } from '../model/routing/pages.ts';
-import { type Connection, framingFault, sendFramed } from './framing.ts';
+import { type Connection, framingFault, sendFramed } from '../platform/uws/framing.ts';
 import type { MissThrottle } from './miss-throttle.ts';
 import {
   type ErrorPage,
@@ -18,7 +18,7 @@ import {
 import { noRefusals } from './redirect-thread.ts';
 import { redirectHead } from './reply-batch.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { noSniffing, write } from './write.ts';
+import { noSniffing, write } from '../platform/uws/write.ts';
 
 /** Other paths (favicon.ico, …) cannot be used to guess codes. An encoded letter takes three characters. */
 const codeShaped = /^\/[A-Za-z0-9_/%-]{3,192}$/;

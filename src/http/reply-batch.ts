@@ -12,7 +12,7 @@ import { targetBytesMax } from '../links/layout.ts';
 import type { LinkReader } from '../links/reader.ts';
 import { withPassedQuery } from '../routes/query-text.ts';
 import type { ScanBatch } from '../scans/record.ts';
-import type { Connection } from './framing.ts';
+import type { Connection } from '../platform/uws/framing.ts';
 
 export const redirectHead = [
   '302 Found',

@@ -6,8 +6,8 @@
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { addressBytes, parseAddress } from '../model/address.ts';
-import { addressText, type ClientAddresses } from './client-address.ts';
-import { headerNames } from './uws-app.ts';
+import { addressText, type ClientAddresses } from '../platform/uws/client-address.ts';
+import { headerNames } from '../platform/uws/uws-app.ts';
 
 /** ::ffff:0:0/96, its last word. */
 const mappedPrefix = 0x0000ffff;

@@ -11,13 +11,18 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
-import { Body } from './body.ts';
-import { addressText, type ClientAddresses } from './client-address.ts';
-import { type Connection, connectionAsked, inNextCycle } from './framing.ts';
-import { Headers } from './headers.ts';
-import { type ConnectionGroup, Listener } from './listener.ts';
-import { assertPortFree, ListenError, type TlsFiles } from './port.ts';
-import { type Handler, type KnownHeader, type Reply, type Request } from './request.ts';
+import { Body } from '../platform/uws/body.ts';
+import { addressText, type ClientAddresses } from '../platform/uws/client-address.ts';
+import { type Connection, connectionAsked, inNextCycle } from '../platform/uws/framing.ts';
+import { Headers } from '../platform/uws/headers.ts';
+import { type ConnectionGroup, Listener } from '../platform/uws/listener.ts';
+import { assertPortFree, ListenError, type TlsFiles } from '../platform/uws/port.ts';
+import {
+  type Handler,
+  type KnownHeader,
+  type Reply,
+  type Request,
+} from '../platform/uws/request.ts';
 import {
   type Answer,
   assertSafe,
@@ -26,7 +31,7 @@ import {
   sendStream,
   write,
   writeHead,
-} from './write.ts';
+} from '../platform/uws/write.ts';
 
 /** An early answer waits this long for the rest of the body. */
 const lingerMs = 500;

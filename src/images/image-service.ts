@@ -4,11 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
-import { shipped } from '../shipped.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { shipped } from '../platform/shipped.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { ImageCache } from './image-cache.ts';
 import type { Management } from '../store/management/management.ts';
-import { createPool, type Pool, WorkerDied } from '../workers/pool.ts';
+import { createPool, type Pool, WorkerDied } from '../platform/workers/pool.ts';
 import { ScannabilityCheck } from './design/scannability-check.ts';
 import type { ImageFormat, ImageRequest } from './formats.ts';
 import { Logos } from './logo/logos.ts';

@@ -6,7 +6,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTransport, type Transporter } from 'nodemailer';
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from '../platform/log.ts';
 
 /** Pauses before the second try and later ones: a restarting server, then a longer absence. */
 const pausesMs: readonly number[] = [1_000, 5_000, 30_000, 120_000];

@@ -18,7 +18,7 @@ import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { NatsConnection } from '../cluster/nats/nats-connection.ts';
 import { threadCounts } from '../engine/machine/machine-plan.ts';
 import { messageOf } from '../model/failure.ts';
-import { systemTimers } from '../system-clock.ts';
+import { systemTimers } from '../platform/system-clock.ts';
 import type { NodeContext } from './context.ts';
 import { joinRequestOf } from './begin-cluster.ts';
 

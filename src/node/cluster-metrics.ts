@@ -1,6 +1,6 @@
 /** The metrics of a core as a part of its cluster. */
 import type { StoreReplication } from '../cluster/store-replication.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { CoreExchange } from './core-exchange.ts';
 import type { FollowingCore } from './core-following.ts';
 import type { Upkeep } from './upkeep.ts';

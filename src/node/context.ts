@@ -7,13 +7,13 @@ import {
   type NatsConnection,
   type NatsOptions,
 } from '../cluster/nats/nats-connection.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { messageOf } from '../model/failure.ts';
 import { createIdSource } from '../model/ids.ts';
 import type { Machine } from '../modules.ts';
-import { shipped } from '../shipped.ts';
-import { systemSteadyClock, systemTimers } from '../system-clock.ts';
-import type { Logger } from '../telemetry/log.ts';
+import { shipped } from '../platform/shipped.ts';
+import { systemSteadyClock, systemTimers } from '../platform/system-clock.ts';
+import type { Logger } from '../platform/log.ts';
 
 export interface NodeContext {
   readonly config: Config;

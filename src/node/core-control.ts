@@ -7,7 +7,7 @@ import { nodeTables } from '../cluster/control/node-commands.ts';
 import { NodeControl } from '../cluster/control/node-control.ts';
 import type { ChangingCommands, CommandTable } from '../engine/commands/command-table.ts';
 import { textAt } from '../model/json.ts';
-import { systemTimers } from '../system-clock.ts';
+import { systemTimers } from '../platform/system-clock.ts';
 import { refusedScans } from './core-exchange.ts';
 import type { FollowingCore } from './core-following.ts';
 import { rotateSharedKeys } from './signing-rotation.ts';

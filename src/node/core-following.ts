@@ -10,7 +10,7 @@ import { answerJoins } from '../cluster/nodes/join.ts';
 import type { Admission } from '../cluster/nodes/join-message.ts';
 import { writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { journaledOf } from '../cluster/scans/cluster-counting.ts';
-import { closeAll, type Closers } from '../engine/closers.ts';
+import { closeAll, type Closers } from '../platform/closers.ts';
 import { messageOf } from '../model/failure.ts';
 import { type Engine, startRetention } from '../services.ts';
 import { joinAgain, listenMs } from './claim-start.ts';

@@ -4,8 +4,8 @@ import type { LogName } from '../cluster/nats/log-streams.ts';
 import { NatsLog } from '../cluster/nats/nats-log.ts';
 import { scanStream, scanSubject } from '../cluster/scans/scan-messages.ts';
 import type { StoreReplication } from '../cluster/store-replication.ts';
-import type { Closers } from '../engine/closers.ts';
-import { systemTimers } from '../system-clock.ts';
+import type { Closers } from '../platform/closers.ts';
+import { systemTimers } from '../platform/system-clock.ts';
 import type { CoreNode } from './core-node.ts';
 
 /** A log whose entries are removed when all cores have them. */

@@ -19,12 +19,12 @@ import {
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
 import { journaledOf } from '../cluster/scans/cluster-counting.ts';
 import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
-import type { Config } from '../config.ts';
-import { type Closers, openWithClosers } from '../engine/closers.ts';
+import type { Config } from '../platform/config/config.ts';
+import { type Closers, openWithClosers } from '../platform/closers.ts';
 import { fitToMemory } from '../engine/machine/machine-plan.ts';
 import { openBase, prepareProcess, thisMachine } from '../modules.ts';
-import { systemTimers } from '../system-clock.ts';
-import type { Logger } from '../telemetry/log.ts';
+import { systemTimers } from '../platform/system-clock.ts';
+import type { Logger } from '../platform/log.ts';
 import { claim, joinAgain } from './claim-start.ts';
 import { connectNode, createBeats, type NodeContext } from './context.ts';
 import { type EdgeFolder, openEdgeFolder } from './edge/edge-folder.ts';

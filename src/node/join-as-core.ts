@@ -22,8 +22,8 @@ import { type NodeIdentity, writeNodeFile } from '../cluster/nodes/node-file.ts'
 import { type CopyProgress, sizeText } from '../engine/backup/copy-files.ts';
 import type { DataFolder } from '../engine/data-folder.ts';
 import { openManagement } from '../store/management/management.ts';
-import { systemTimers } from '../system-clock.ts';
-import type { Logger } from '../telemetry/log.ts';
+import { systemTimers } from '../platform/system-clock.ts';
+import type { Logger } from '../platform/log.ts';
 import { joinRequestOf, registerFirstCore } from './begin-cluster.ts';
 import type { NodeContext } from './context.ts';
 

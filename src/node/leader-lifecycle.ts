@@ -9,8 +9,8 @@
  * One change at a time: the next one is decided when the last one has ended.
  */
 import { Failure, messageOf } from '../model/failure.ts';
-import type { Logger } from '../telemetry/log.ts';
-import { Ticker } from '../telemetry/ticker.ts';
+import type { Logger } from '../platform/log.ts';
+import { Ticker } from '../platform/ticker.ts';
 
 export interface OpenRole {
   close(): Promise<void>;

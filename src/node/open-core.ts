@@ -19,9 +19,9 @@ import {
   writeNodeFile,
 } from '../cluster/nodes/node-file.ts';
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { folderCommands } from '../engine/commands/folder-commands.ts';
-import { closeAll, type Closers, openWithClosers } from '../engine/closers.ts';
+import { closeAll, type Closers, openWithClosers } from '../platform/closers.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
 import { ServiceFolder } from '../engine/installation/service-folder.ts';
 import { fitToMemory } from '../engine/machine/machine-plan.ts';
@@ -29,7 +29,7 @@ import { raiseBlocks } from '../engine/installation/numbers.ts';
 import { portsOf } from '../engine/start-checks.ts';
 import { openBase, prepareProcess, thisMachine } from '../modules.ts';
 import { startEngine } from '../open-engine.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from '../platform/log.ts';
 import { claim } from './claim-start.ts';
 import { connectNode, type NodeContext } from './context.ts';
 import { openControl } from './core-control.ts';

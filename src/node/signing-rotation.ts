@@ -13,12 +13,12 @@ import type { Beats } from '../cluster/nodes/beats.ts';
 import type { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import type { Registry } from '../cluster/nodes/registry.ts';
 import { readSecretRow, secretRow } from '../cluster/nodes/secrets.ts';
-import { replaceFile } from '../engine/small-files.ts';
+import { replaceFile } from '../platform/small-files.ts';
 import { Failure, messageOf } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
 import { putKeyPrint } from '../store/installation.ts';
 import type { Management } from '../store/management/management.ts';
-import type { Logger } from '../telemetry/log.ts';
+import type { Logger } from '../platform/log.ts';
 import { raiseAccessVersion } from '../workspaces/access.ts';
 import {
   parseSigningKeys,

@@ -2,7 +2,7 @@
 import { NodeError } from '../cluster/nodes/node-error.ts';
 import type { TakeoverHost } from '../engine/takeover/host-takeovers.ts';
 import { dataVersions } from '../modules.ts';
-import { shipped } from '../shipped.ts';
+import { shipped } from '../platform/shipped.ts';
 
 const refusal =
   'a node of a cluster stops and starts alone (restart it), and the others serve meanwhile';

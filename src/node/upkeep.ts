@@ -4,8 +4,8 @@
  */
 import type { RedirectThreads } from '../engine/redirect-threads.ts';
 import type { LinkWriter } from '../links/writer.ts';
-import type { Logger } from '../telemetry/log.ts';
-import { Ticker } from '../telemetry/ticker.ts';
+import type { Logger } from '../platform/log.ts';
+import { Ticker } from '../platform/ticker.ts';
 
 /** How often the limits of codes are compared with the scans that all nodes counted. */
 const limitsMs = 500;

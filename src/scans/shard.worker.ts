@@ -10,8 +10,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure, messageOf } from '../model/failure.ts';
 import { openScanStore } from '../store/scans/scans.ts';
-import { systemClock } from '../system-clock.ts';
-import { openThreadChannel } from '../workers/supervised-thread.ts';
+import { systemClock } from '../platform/system-clock.ts';
+import { openThreadChannel } from '../platform/workers/supervised-thread.ts';
 import { assertInPlace } from './journal/file-identity.ts';
 import { JournalPositions } from './journal/positions.ts';
 import { Shard } from './shard.ts';

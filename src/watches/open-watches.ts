@@ -8,7 +8,7 @@
  * All of it is in the management environment, which a cluster replicates: findings, incident and event are one
  * transaction, so that a change of leader finds either all of it or nothing.
  */
-import type { Config } from '../config.ts';
+import type { Config } from '../platform/config/config.ts';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { CodeNo } from '../model/numbers.ts';
@@ -16,8 +16,8 @@ import type { TargetChecker } from '../model/watches/watch.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { Management } from '../store/management/management.ts';
-import type { Logger } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { openTargetChecker } from '../webhooks/attempt/target-checker.ts';
 import { Incidents, type IncidentsOptions } from './incidents.ts';
 import { type CountingMarks, Running } from './running.ts';

@@ -26,9 +26,9 @@ import {
 import type { ScanAnalytics } from '../scans/query/analytics.ts';
 import type { DueEntry } from '../store/due-table.ts';
 import type { Management } from '../store/management/management.ts';
-import type { Logger } from '../telemetry/log.ts';
-import type { CounterHandle } from '../telemetry/metrics.ts';
-import { Ticker } from '../telemetry/ticker.ts';
+import type { Logger } from '../platform/log.ts';
+import type { CounterHandle } from '../platform/metrics.ts';
+import { Ticker } from '../platform/ticker.ts';
 import {
   type CheckedTarget,
   concludeScans,

@@ -4,7 +4,7 @@ import { idTimeMs } from '../model/ids.ts';
 import type { EndpointNo } from '../model/numbers.ts';
 import { type EndpointStats, outboxNames } from '../store/delivery/delivery.ts';
 import type { Delivery } from './deliveries/delivery.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { type DeliveryStore, firstKeys } from './deliveries/delivery-store.ts';
 import { storedStats } from './deliveries/delivery-transaction.ts';
 import { failuresMax } from './dispatch/fair-scheduler.ts';

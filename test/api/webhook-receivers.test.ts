@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { guidePage, readGuide, readGuides } from '../../src/api/docs/guides.ts';
 import { eventKinds } from '../../src/model/event.ts';
 import { signHeaders } from '../../src/webhooks/attempt/signature.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { Attempts } from '../../src/webhooks/attempt/attempt.ts';
 import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';

@@ -8,10 +8,10 @@ import { openBillingScheduler } from '../../src/billing/billing-scheduler.ts';
 import { Catalogue, currencyDigits } from '../../src/billing/catalogue.ts';
 import { periodAt } from '../../src/billing/period.ts';
 import { subscriptionEvents, transition, transitions } from '../../src/billing/subscription.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import { billingIntervals, subscriptionStates } from '../../src/model/billing.ts';
 import { addMonths, dayMs, isoTime } from '../../src/model/day.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { soon } from '../support/soon.ts';
 import { type BillingFixture, openBillingFixture } from './billing-fixture.ts';
 

@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 import { pause } from '../support/process.ts';
 import { openStripe } from '../../src/billing/stripe-provider.ts';
 import type { Clock } from '../../src/model/clock.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 export const secretKey = 'sk_test_51QuietzoneDoubleKey';
 export const webhookSecret = 'whsec_QuietzoneDoubleSecret';

@@ -12,7 +12,7 @@ import type { CampaignRecord } from '../../src/model/campaign.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { android, crawler, iPhone } from '../api/analytics/counted-api.ts';
 import { actor, openCodes } from '../codes/codes-fixture.ts';
 import { EngineHarness, scanOf } from '../scans/engine-harness.ts';

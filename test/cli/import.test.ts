@@ -9,7 +9,7 @@ import {
 } from '../../src/administration/administration.ts';
 import { findOperation, type ResultOf } from '../../src/administration/operations.ts';
 import { codeTableSample } from '../../src/api/codes/code-table.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import {
   type CommandFolder,
   openInstallation,
@@ -17,7 +17,7 @@ import {
 import { importFile, type ImportRequest } from '../../src/cli/import/import-file.ts';
 import type { Ask } from '../../src/cli/session.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 

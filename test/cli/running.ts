@@ -3,7 +3,7 @@ import { run } from '../../src/cli/run.ts';
 import { dataFolderAt } from '../../src/engine/data-folder.ts';
 import { FolderLock } from '../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers } from '../../src/engine/takeover/host-takeovers.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { TestHost } from '../engine/takeover/conversation.ts';
 
 type Commands = Parameters<typeof hostTakeovers>[3];

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Fill, Session } from '../../src/cli/session.ts';
-import { type Config, loadConfig } from '../../src/config.ts';
+import { type Config, loadConfig } from '../../src/platform/config/config.ts';
 import { dataFolderAt } from '../../src/engine/data-folder.ts';
 import { folderOwner } from '../../src/engine/takeover/folder-lock.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { type Interfaces, networkHosts } from '../../src/cli/welcome.ts';
 import { startCommand, welcome } from '../../src/cli/welcome.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 
 const four = (address: string, internal = false) =>
   ({ family: 'IPv4', address, netmask: '', mac: '', internal, cidr: null }) as const;

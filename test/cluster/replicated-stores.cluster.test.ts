@@ -24,7 +24,7 @@ import {
   readNodeFile,
 } from '../../src/cluster/nodes/node-file.ts';
 import { StoreReplication } from '../../src/cluster/store-replication.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { beginInstallation } from '../../src/engine/installation/installation.ts';
 import { thisMachine } from '../../src/modules.ts';
@@ -32,8 +32,8 @@ import { connectNode } from '../../src/node/context.ts';
 import { joinAsCore } from '../../src/node/join-as-core.ts';
 import { StoreEnvironment, withEnvironment } from '../../src/store/environment.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
-import { systemClock, systemTimers } from '../../src/system-clock.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { systemClock, systemTimers } from '../../src/platform/system-clock.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { TestNode } from '../node/started-cluster.ts';
 import { soon } from '../support/soon.ts';
 import { withNatsServer, temporaryBrokers } from './nats/brokers.ts';

@@ -16,7 +16,7 @@ import type { CodeNo } from '../../src/model/numbers.ts';
 import { readCounts } from '../../src/scans/code-counts.ts';
 import type { Table } from '../../src/store/environment.ts';
 import type { Management } from '../../src/store/management/management.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { EngineHarness, scanOf } from '../scans/engine-harness.ts';
 import { actor, openCodes, type CodesFixture } from './codes-fixture.ts';
 

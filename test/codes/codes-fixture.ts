@@ -14,7 +14,7 @@ import type { TestClock } from '../support/fakes/test-clock.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import { packCode } from '../../src/store/management/code-codec.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { routingOf } from '../links/routed.ts';
 
 export const actor: Actor = {

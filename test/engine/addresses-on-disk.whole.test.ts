@@ -9,7 +9,7 @@ import { journalFolder, segmentFile } from '../../src/scans/journal/segments.ts'
 import { frameOf } from '../scans/journal-files.ts';
 import { openFilesIn } from '../support/leaks.ts';
 import { runCommand, withDataFolder } from '../support/process.ts';
-import { readIfThere } from '../../src/engine/small-files.ts';
+import { readIfThere } from '../../src/platform/small-files.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
 

@@ -11,7 +11,7 @@ import {
   readSecret,
 } from '../../src/engine/data-folder.ts';
 import { removePidFile, writePidFile } from '../../src/engine/takeover/pid-file.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 
 let path: string;

@@ -15,7 +15,7 @@ import {
   segmentFile,
 } from '../../src/scans/journal/segments.ts';
 import { JournalWriter, type JournalWriterOptions } from '../../src/scans/journal/writer.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { codesFrom, frameOf, readAll } from '../scans/journal-files.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { ignore } from './whole-folder.ts';

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { watchLostStores } from '../../src/engine/watch/stored-data.ts';
 import { Signal } from '../../src/model/signal.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 /** O_DSYNC of Linux, in the flags of a descriptor. */
 const syncedFlag = 0o10_000;

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { watchLostStores } from '../../src/engine/watch/stored-data.ts';
 import { Signal } from '../../src/model/signal.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 
 const worker = fileURLToPath(new URL('lost-store.worker.ts', import.meta.url));

@@ -1,6 +1,6 @@
 /** What the machine allows, read from what Linux says, against what the service needs. */
 import { expect, it, test } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import { leanEnvironment } from '../../src/engine/machine/allocator.ts';
 import {
   leastDescriptors,

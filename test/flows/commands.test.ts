@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ListenError } from '../../src/http/port.ts';
+import { ListenError } from '../../src/platform/uws/port.ts';
 import { writeMmdb } from '../scans/visitor/geo-data.ts';
 import { sharedFolder, temporaryFolder } from '../store/temporary-management.ts';
 import { word } from '../support/client.ts';

@@ -2,9 +2,9 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { isPage } from '../../src/dashboard/paths.ts';
-import type { KnownHeader, Reply, Request } from '../../src/http/request.ts';
+import type { KnownHeader, Reply, Request } from '../../src/platform/uws/request.ts';
 import { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
-import { shipped } from '../../src/shipped.ts';
+import { shipped } from '../../src/platform/shipped.ts';
 import { addDashboard } from '../support/dashboard.ts';
 
 await addDashboard();

@@ -4,7 +4,7 @@
  */
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Handler, Reply, Request } from '../../src/http/request.ts';
+import type { Handler, Reply, Request } from '../../src/platform/uws/request.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { sendOneByOne, sendRaw } from '../support/raw-http.ts';

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'vitest';
-import { ClientAddresses } from '../../src/http/client-address.ts';
-import type { Handler } from '../../src/http/request.ts';
+import { ClientAddresses } from '../../src/platform/uws/client-address.ts';
+import type { Handler } from '../../src/platform/uws/request.ts';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
 
 export const openServer = async (

@@ -7,7 +7,7 @@ import { createImageCache, type ImageAnswer } from '../../src/images/image-cache
 import { type ImagePool, ImageService, pooledTasks } from '../../src/images/image-service.ts';
 import { type ImageTasks, localTasks, runTask } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { createPool, WorkerDied } from '../../src/workers/pool.ts';
+import { createPool, WorkerDied } from '../../src/platform/workers/pool.ts';
 import { scanPng } from './read-image.ts';
 
 const request: ImageRequest = {

@@ -5,7 +5,7 @@ import { FoldedKey } from '../../src/links/key.ts';
 import { controlWord, keyBytesMax } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import { linkOf, openTable, read, textOf } from './table.ts';
 
 it.each([

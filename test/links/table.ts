@@ -3,7 +3,7 @@ import { createLinkTableMemory, type Link, type LinkTableOptions } from '../../s
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import type { RouteFacts } from '../../src/routes/program-reader.ts';
-import { systemClock } from '../../src/system-clock.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 
 export function openTable(more: Partial<LinkTableOptions> = {}) {
   const memory = createLinkTableMemory({

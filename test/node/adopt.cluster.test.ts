@@ -9,7 +9,7 @@ import type { NatsServer } from '../../config/demo/nats-server.ts';
 import { logStream } from '../../src/cluster/nats/log-streams.ts';
 import { NatsLog } from '../../src/cluster/nats/nats-log.ts';
 import { readNodeFile } from '../../src/cluster/nodes/node-file.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import { adopt } from '../../src/node/stopped/adopt.ts';
 import { makeStream, withNatsServer, temporaryBrokers } from '../cluster/nats/brokers.ts';
 import { word } from '../support/client.ts';

@@ -5,7 +5,7 @@ import { joinSubject } from '../../src/cluster/nodes/join.ts';
 import { encodeJoinAnswer } from '../../src/cluster/nodes/join-message.ts';
 import { claimStart, listenMs } from '../../src/node/claim-start.ts';
 import { Upkeep } from '../../src/node/upkeep.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { BeatsNetwork, beatOf } from '../cluster/nodes/beats-network.ts';
 
 type Leader = 'admits' | 'refuses' | 'is away';

@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import { reseed } from '../../src/node/stopped/reseed.ts';
 import { withNatsServer } from '../cluster/nats/brokers.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';

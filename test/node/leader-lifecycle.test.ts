@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { LeaderLifecycle, type OpenRole } from '../../src/node/leader-lifecycle.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 const refused = (): Failure => new Failure('not_active', 'another machine leads');
 const full = new Failure('storage_full', 'the disk is full');

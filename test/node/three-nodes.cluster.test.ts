@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
-import { shipped } from '../../src/shipped.ts';
+import { shipped } from '../../src/platform/shipped.ts';
 import { withNatsServer } from '../cluster/nats/brokers.ts';
 import { word } from '../support/client.ts';
 import { openReceiver } from '../support/fakes/receiver.ts';

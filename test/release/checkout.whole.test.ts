@@ -28,7 +28,13 @@ const inCheckout = (path: string): string => join(checkout, path);
 /** A checkout with the sources that are needed, and two small packages of geo data. */
 beforeAll(() => {
   checkout = mkdtempSync(join(tmpdir(), 'quietzone-checkout-'));
-  for (const path of ['package.json', 'config', 'src/shipped.ts', 'src/model', 'src/scans']) {
+  for (const path of [
+    'package.json',
+    'config',
+    'src/platform/shipped.ts',
+    'src/model',
+    'src/scans',
+  ]) {
     cpSync(join(root, path), inCheckout(path), { recursive: true });
   }
   mkdirSync(inCheckout('node_modules'));

@@ -23,7 +23,7 @@ import {
   type RuntimeFolderOptions,
   unpackForAll,
 } from '../../config/release/runtime-folder.ts';
-import type { Pack } from '../../src/shipped.ts';
+import type { Pack } from '../../src/platform/shipped.ts';
 
 const contents = { 'main.mjs': 'export {};\n', 'native/lmdb.node': 'machine code' };
 const part = { fromEnd: 0, size: 0, sha256: '' };

@@ -13,10 +13,10 @@ import type {
   ShardRhythm,
   ShardSetup,
 } from '../../src/scans/shard-thread.ts';
-import { shipped } from '../../src/shipped.ts';
+import { shipped } from '../../src/platform/shipped.ts';
 import { newestSequence, readCheckpoints, workspaceCounter } from '../../src/store/scans/scans.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import { SupervisedThread } from '../../src/workers/supervised-thread.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
+import { SupervisedThread } from '../../src/platform/workers/supervised-thread.ts';
 import { openFilesIn } from '../support/leaks.ts';
 import { soon } from '../support/soon.ts';
 import { EngineHarness, scanOf } from './engine-harness.ts';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openProgram } from '../../config/program.mjs';
 import { makeGeoTable } from '../../config/release/geo-files.ts';
-import { shipped } from '../../src/shipped.ts';
+import { shipped } from '../../src/platform/shipped.ts';
 
 /** Vitest calls it before all tests. @throws Error when they cannot be built */
 export async function setup(): Promise<void> {

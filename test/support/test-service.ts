@@ -8,9 +8,9 @@ import {
   type OpenAdministration,
 } from '../../src/administration/administration.ts';
 import { type App, type AppOptions, openApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import type { Clock } from '../../src/model/clock.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { addDashboard } from './dashboard.ts';
 import { testMachine } from './fakes/first-owner.ts';
 import { isListening, openFilesIn } from './leaks.ts';

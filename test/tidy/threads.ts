@@ -88,7 +88,7 @@ const hotFiles: Readonly<Record<string, readonly string[]>> = {
   'src/scans/window.ts': [],
 };
 
-const logs = /^src\/telemetry\/.*(log|warning)/;
+const logs = /^src\/platform\/.*(log|warning)/;
 
 export const checkHotFiles: Law = (sources) =>
   Object.entries(hotFiles).flatMap(([path, mayWait]) => {

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import type { TargetAnswer } from '../../src/model/watches/watch.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
+import { Metrics } from '../../src/platform/metrics.ts';
 import { openWatches, type WatchServices } from '../../src/watches/open-watches.ts';
 import { startMailServer } from '../support/fakes/mail-server.ts';
 import { hourMs, noonMs, openWatchesFixture, type WatchesFixture } from './watches-fixture.ts';

@@ -2,8 +2,8 @@
 import type { Signal } from '../../src/model/signal.ts';
 import { scannedEventId } from '../../src/scans/scanned-event.ts';
 import { storedBlocks } from '../../src/scans/stored-blocks.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { Metrics } from '../../src/platform/metrics.ts';
 import {
   openWebhooks,
   type Webhooks,

@@ -15,7 +15,7 @@ import { Outbox } from '../../src/outbox/outbox.ts';
 import { type DeliveryTables, openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import type { Replicator, StoredWrite } from '../../src/store/replicated-transactions.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/platform/log.ts';
 import type { AttemptSender, SentResult } from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import type { EngineHarness } from '../scans/engine-harness.ts';

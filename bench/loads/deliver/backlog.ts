@@ -7,7 +7,7 @@
  * With `isTaken` all of it is sent in the end: everything must come, in the order of the outbox at its first attempt.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/platform/system-clock.ts';
 import { formatTable, formatTarget, quantile } from '../../report.ts';
 import type { Arena, Service } from '../arena.ts';
 import { CrowdStage, type Sighting } from './crowd-stage.ts';

@@ -3,7 +3,7 @@
  * request and hold the socket. Sends its port to its parent; answers each message with the requests seen since the last.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/platform/system-clock.ts';
 import type { CrowdOrder, CrowdSeen, Sighting } from './crowd-stage.ts';
 
 const lagTickMs = 5;

@@ -6,7 +6,7 @@
  *   cause   one PATCH in each workspace of 50 endpoints     delay   from `createdAt` to the POST's head
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/platform/system-clock.ts';
 import { formatTable, formatTarget, quantile } from '../../report.ts';
 import type { Arena } from '../arena.ts';
 import { CrowdStage, type Sighting } from './crowd-stage.ts';

@@ -9,13 +9,13 @@ import { randomFillSync } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type * as Admin from '../../../src/administration/administration.ts';
-import type * as Configuration from '../../../src/config.ts';
+import type * as Configuration from '../../../src/platform/config/config.ts';
 import type * as Folder from '../../../src/engine/data-folder.ts';
 import type { EventKind } from '../../../src/model/event.ts';
 import type * as Ids from '../../../src/model/ids.ts';
 import type * as OutboxModule from '../../../src/outbox/outbox.ts';
 import type * as ManagementModule from '../../../src/store/management/management.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/platform/system-clock.ts';
 import type { Service } from '../arena.ts';
 
 const pollMs = 20;
@@ -31,7 +31,9 @@ export async function makeKeys(
   const { openAdministration }: typeof Admin = await import(
     join(tree, 'src/administration/administration.ts')
   );
-  const { loadConfig }: typeof Configuration = await import(join(tree, 'src/config.ts'));
+  const { loadConfig }: typeof Configuration = await import(
+    join(tree, 'src/platform/config/config.ts')
+  );
   const administration = openAdministration(loadConfig(undefined, { QZ_DATA_DIR: dataDir }));
   const { keys, users, workspaces } = administration.services;
   const owner = users.firstOwner(workspaceNo);

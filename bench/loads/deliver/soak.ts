@@ -11,7 +11,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/platform/system-clock.ts';
 import { formatTable, quantile, slopeOf } from '../../report.ts';
 import type { Arena, Service } from '../arena.ts';
 import { memoryOf, spentSince, threadNanoseconds } from '../cpu.ts';

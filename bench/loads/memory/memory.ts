@@ -8,7 +8,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { memoryBytesMin } from '../../../src/engine/machine/machine-plan.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/platform/system-clock.ts';
 import { formatTable, formatTarget, quantile } from '../../report.ts';
 import type { Arena } from '../arena.ts';
 import { memoryOf } from '../cpu.ts';

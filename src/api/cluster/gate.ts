@@ -6,7 +6,7 @@
  *            503 outcome_unknown when the log of the machines does not commit in time (ReplyDeadline)
  *            2xx when all machines redirect by the change; X-Links-Behind counts those that do not yet
  */
-import { isRead, type Reply, type Request, withHeader } from '../../http/request.ts';
+import { isRead, type Reply, type Request, withHeader } from '../../platform/uws/request.ts';
 import { Failure } from '../../model/failure.ts';
 import { problemReply } from '../problem.ts';
 import type { Route } from '../route.ts';

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { shownRoutes } from '../../codes/routing/route-fields.ts';
 import { fault } from '../../codes/rules.ts';
 import { unreachableRules } from '../../codes/routing/unreachable.ts';
-import { tagOf } from '../../http/headers.ts';
+import { tagOf } from '../../platform/uws/headers.ts';
 import { imageContent } from '../../images/content.ts';
 import { imageVersion, styleOf } from '../../images/design/style.ts';
 import type { CampaignRecord } from '../../model/campaign.ts';

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { CodeCheck, Codes } from '../../codes/codes.ts';
-import { isMatched } from '../../http/headers.ts';
+import { isMatched } from '../../platform/uws/headers.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure, invalid } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';

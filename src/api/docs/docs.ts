@@ -2,7 +2,7 @@
  * /v1/openapi.json and the pages under /docs. Each is made on its first request and then reused, so a start does not wait
  * for them.
  */
-import type { Reply } from '../../http/request.ts';
+import type { Reply } from '../../platform/uws/request.ts';
 import { createOpenApi } from '../openapi/document.ts';
 import type { Result, Route } from '../route.ts';
 import { type GuideOptions, guidePage, readGuides } from './guides.ts';

@@ -4,9 +4,9 @@
  * of a delivery is signed by the code that signs deliveries.
  */
 import { escapeHtml } from '../../model/text.ts';
-import type { Reply } from '../../http/request.ts';
+import type { Reply } from '../../platform/uws/request.ts';
 import { eventKinds } from '../../model/event.ts';
-import { shipped } from '../../shipped.ts';
+import { shipped } from '../../platform/shipped.ts';
 import { signHeaders } from '../../webhooks/attempt/signature.ts';
 import { eventCauses, sampleEnvelope } from '../events/event-schemas.ts';
 import { type Document, renderMarkdown } from './markdown.ts';

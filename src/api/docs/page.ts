@@ -4,9 +4,9 @@
  * They work without the script, which only adds search and copy buttons.
  */
 import { createHash } from 'node:crypto';
-import type { Reply } from '../../http/request.ts';
+import type { Reply } from '../../platform/uws/request.ts';
 import { escapeHtml } from '../../model/text.ts';
-import { shipped } from '../../shipped.ts';
+import { shipped } from '../../platform/shipped.ts';
 import { pageStyle } from './page-style.ts';
 
 const hashOf = (text: string): string =>

@@ -6,7 +6,7 @@
  * its copy buttons from a script of 5 KB.
  */
 import { escapeHtml } from '../../model/text.ts';
-import type { Reply } from '../../http/request.ts';
+import type { Reply } from '../../platform/uws/request.ts';
 import { roles } from '../../model/workspace.ts';
 import type { OpenApi } from '../openapi/document.ts';
 import { guideLinks, readGuide } from './guides.ts';

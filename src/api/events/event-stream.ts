@@ -7,7 +7,7 @@
  * stream ends before the next event; when a session expires, at the next event or heartbeat.
  * Streams are bounded in all, per workspace, and per key or person. A stream makes a chunk when the client has taken the
  * previous one (event-feed.ts), so a slow client costs no memory. A client that takes nothing for a minute is disconnected
- * (http/write.ts) and may resume from its last id. A quiet stream sends comments, so that proxies keep it open.
+ * (platform/uws/write.ts) and may resume from its last id. A quiet stream sends comments, so that proxies keep it open.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';

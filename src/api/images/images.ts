@@ -5,8 +5,8 @@
  * With `?v=` and the image's current version, as in `imageUrl`, it may be cached for ever; otherwise for
  * five minutes. A deleted code is 410 at once, though caches may keep the copy they have.
  */
-import { isKnown } from '../../http/headers.ts';
-import type { Reply, Request } from '../../http/request.ts';
+import { isKnown } from '../../platform/uws/headers.ts';
+import type { Reply, Request } from '../../platform/uws/request.ts';
 import { imageContent } from '../../images/content.ts';
 import { type ImageFormat, imageFormats, pointsOf } from '../../images/formats.ts';
 import { attachment } from '../../images/file-name.ts';

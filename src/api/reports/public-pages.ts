@@ -9,7 +9,7 @@
  * callers without a key, so that guessing is slow. A link that works counts against the address in another bucket, large
  * enough for an office behind one address, and never against the quota of its workspace.
  */
-import { isRead, type Reply, type Request } from '../../http/request.ts';
+import { isRead, type Reply, type Request } from '../../platform/uws/request.ts';
 import { addressGroup } from '../../model/address.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { Digests } from '../../reports/digests/digests.ts';

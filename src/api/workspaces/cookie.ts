@@ -5,7 +5,7 @@
  * A request that changes something must also prove that a page of this service sent it: by the CSRF token, and by its
  * origin if the browser names one.
  */
-import type { Request } from '../../http/request.ts';
+import type { Request } from '../../platform/uws/request.ts';
 import { csrfMatches, type Session, sessionMsMax } from '../../workspaces/sessions.ts';
 
 const plainName = 'quietzone';

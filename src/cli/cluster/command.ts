@@ -1,6 +1,6 @@
 /** `quietzone cluster`: what the running node of this machine does (running.ts), and commands for a stopped one (stopped.ts). */
 import { type Command, Option } from 'commander';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import {
   type CommandContext,
   type CommonOptions,

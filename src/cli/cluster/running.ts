@@ -5,7 +5,7 @@ import {
   versionsText,
 } from '../../cluster/control/cluster-status.ts';
 import type { HandoverResult, LeaveResult } from '../../cluster/control/leader-actions.ts';
-import { type Config, ConfigError } from '../../config.ts';
+import { type Config, ConfigError } from '../../platform/config/config.ts';
 import { askService } from '../../engine/commands/ask-service.ts';
 import { DataFolderError, openExistingDataFolder } from '../../engine/data-folder.ts';
 import { Failure } from '../../model/failure.ts';

@@ -1,5 +1,5 @@
 /** `quietzone cluster adopt`, `join` and `reseed`: what is done to the data folder of a machine that is stopped. */
-import { type Config, ConfigError } from '../../config.ts';
+import { type Config, ConfigError } from '../../platform/config/config.ts';
 import { adopt } from '../../node/stopped/adopt.ts';
 import { join, type JoinOptions } from '../../node/stopped/join.ts';
 import { reseed } from '../../node/stopped/reseed.ts';

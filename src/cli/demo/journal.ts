@@ -2,7 +2,7 @@
  * Scans into a journal of the data folder, one frame each, with the same record that a quiet redirect thread writes. The
  * next start counts them as it counts what a crash has left.
  */
-import type { Config } from '../../config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import type { DataFolder } from '../../engine/data-folder.ts';
 import { partitionOf, type QrCodeRecord } from '../../model/code.ts';
 import { missedRoutes, routeNumberOf, targetLabel } from '../../model/routing/labels.ts';

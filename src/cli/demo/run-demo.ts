@@ -1,10 +1,10 @@
 /** What `quietzone demo` does: makes the demo where there is none, then serves it together with a receiver for its webhooks. */
 import { resolve } from 'node:path';
-import { loadConfig } from '../../config.ts';
+import { loadConfig } from '../../platform/config/config.ts';
 import { DataFolderError } from '../../engine/data-folder.ts';
 import { assertPortsFree } from '../../engine/start-checks.ts';
-import { shipped } from '../../shipped.ts';
-import { systemClock } from '../../system-clock.ts';
+import { shipped } from '../../platform/shipped.ts';
+import { systemClock } from '../../platform/system-clock.ts';
 import type { Process } from '../command.ts';
 import { buildDemo, type DemoMark, demoSettings, readDemo } from './build-demo.ts';
 import { openReceiver } from './receiver.ts';

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import { dayMs, dayOf, formatDay, hourMs, isoTime } from '../../model/day.ts';
-import { systemClock } from '../../system-clock.ts';
+import { systemClock } from '../../platform/system-clock.ts';
 import { bodiesOf, logoOf, restaurants, site } from './content.ts';
 import { paths } from './receiver.ts';
 import { chanceOf, days, pick } from './traffic.ts';

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { OpenAdministration } from '../../administration/administration.ts';
 import { vendorFormats } from '../../codes/bulk/vendor-exports.ts';
-import { systemClock } from '../../system-clock.ts';
+import { systemClock } from '../../platform/system-clock.ts';
 import type { ImportRequest } from './import-file.ts';
 import {
   administer,

@@ -15,9 +15,9 @@ import {
   type Message,
   parseMessage,
 } from '../../engine/takeover/messages.ts';
-import type { Reply, Request } from '../../http/request.ts';
+import type { Reply, Request } from '../../platform/uws/request.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { copyPath, refusalOf } from '../copy/copy-download.ts';
 import type { MachineProof } from '../machine-proof.ts';
 

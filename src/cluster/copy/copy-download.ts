@@ -26,7 +26,7 @@ import { systemReason } from '../../engine/backup/system-reason.ts';
 import { DataFolderError } from '../../engine/data-folder.ts';
 import { messageOf } from '../../model/failure.ts';
 import { textAt } from '../../model/json.ts';
-import { parseJson } from '../../engine/small-files.ts';
+import { parseJson } from '../../platform/small-files.ts';
 import type { MachineProof } from '../machine-proof.ts';
 
 export const copyPath = '/cluster/copy';

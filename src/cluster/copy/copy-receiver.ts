@@ -22,7 +22,7 @@ import {
   dataFolderAt,
   makeFolder,
 } from '../../engine/data-folder.ts';
-import { syncFolder } from '../../engine/small-files.ts';
+import { syncFolder } from '../../platform/small-files.ts';
 import { writeJournalMark } from '../../engine/installation/folder-parts.ts';
 import { markCopy } from '../../engine/installation/installation.ts';
 import type { Timers } from '../../model/clock.ts';
@@ -34,8 +34,8 @@ import {
   removeKeyPrints,
 } from '../../store/installation.ts';
 import { openManagement } from '../../store/management/management.ts';
-import type { Logger } from '../../telemetry/log.ts';
-import { sparseWarning } from '../../telemetry/sparse-warning.ts';
+import type { Logger } from '../../platform/log.ts';
+import { sparseWarning } from '../../platform/sparse-warning.ts';
 import type { MachineProof } from '../machine-proof.ts';
 import type { ClusterKeys } from '../nodes/cluster-keys.ts';
 import { NodeError } from '../nodes/node-error.ts';

@@ -15,9 +15,9 @@ import { type CopiedFile, sizeOf } from '../../engine/backup/copy-files.ts';
 import { ownVersions } from '../../engine/backup/manifest.ts';
 import { runInThread } from '../../engine/commands/folder-thread.ts';
 import { makeFolder, type DataFolder } from '../../engine/data-folder.ts';
-import type { Reply } from '../../http/request.ts';
+import type { Reply } from '../../platform/uws/request.ts';
 import { Failure } from '../../model/failure.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { syncJournals } from '../scans/received-positions.ts';
 import { type CopyManifest, copyVersion } from './copy-download.ts';
 

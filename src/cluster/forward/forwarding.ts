@@ -28,10 +28,10 @@ import {
   knownHeaders,
   type Reply,
   type Request,
-} from '../../http/request.ts';
+} from '../../platform/uws/request.ts';
 import { Failure } from '../../model/failure.ts';
-import type { HealthReport } from '../../telemetry/health.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { HealthReport } from '../../platform/health.ts';
+import type { Logger } from '../../platform/log.ts';
 import type { MachineProof } from '../machine-proof.ts';
 import { type AnswerHead, LeaderAnswer } from './leader-answer.ts';
 

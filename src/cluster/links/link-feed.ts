@@ -12,7 +12,7 @@
  * nothing about an edge, and a slow one costs no more than the piece that it reads.
  */
 import { problemReply } from '../../api/problem.ts';
-import type { Reply, Request } from '../../http/request.ts';
+import type { Reply, Request } from '../../platform/uws/request.ts';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';

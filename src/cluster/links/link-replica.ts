@@ -14,7 +14,7 @@ import { messageOf } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import { Signal } from '../../model/signal.ts';
 import { linkBlockBytesMax } from '../../store/management/link-blocks.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import {
   blocksEnd,
   decodePiece,

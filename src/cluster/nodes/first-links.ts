@@ -4,7 +4,7 @@
  * other nodes. While no core reports its links, as when brokers are away, the node is ready after 5 s.
  */
 import type { Timers } from '../../model/clock.ts';
-import type { HealthCheck } from '../../telemetry/health.ts';
+import type { HealthCheck } from '../../platform/health.ts';
 import type { Beats } from './beats.ts';
 
 const waitMsMax = 5_000;

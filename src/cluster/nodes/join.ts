@@ -9,8 +9,8 @@
  */
 import { messageOf } from '../../model/failure.ts';
 import type { Timers } from '../../model/clock.ts';
-import type { Logger } from '../../telemetry/log.ts';
-import { sparseWarning } from '../../telemetry/sparse-warning.ts';
+import type { Logger } from '../../platform/log.ts';
+import { sparseWarning } from '../../platform/sparse-warning.ts';
 import type { NatsConnection } from '../nats/nats-connection.ts';
 import {
   type Admission,

@@ -11,7 +11,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseJson, readIfThere, replaceFile } from '../../engine/small-files.ts';
+import { parseJson, readIfThere, replaceFile } from '../../platform/small-files.ts';
 import type { NodeRole } from '../../store/management/cluster.ts';
 import { isCount, isText, listOf, recordOf } from '../message-fields.ts';
 import { NodeError } from './node-error.ts';

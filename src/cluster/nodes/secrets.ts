@@ -17,7 +17,7 @@ import {
   keyFileNames,
   readKeyFile,
 } from '../../engine/installation/key-files.ts';
-import { replaceFile } from '../../engine/small-files.ts';
+import { replaceFile } from '../../platform/small-files.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { ClusterKeys } from './cluster-keys.ts';

@@ -9,7 +9,7 @@
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { parseJson, readIfThere, replaceFile } from '../../engine/small-files.ts';
+import { parseJson, readIfThere, replaceFile } from '../../platform/small-files.ts';
 import { NodeError } from './node-error.ts';
 
 const startFileName = 'start.json';

@@ -5,10 +5,10 @@
 import type { Clock } from '../../model/clock.ts';
 import type { FileIdentity } from '../../scans/journal/file-identity.ts';
 import type { JournalPositions } from '../../scans/journal/positions.ts';
-import { shipped } from '../../shipped.ts';
-import type { Logger } from '../../telemetry/log.ts';
-import { sparseWarning } from '../../telemetry/sparse-warning.ts';
-import { SupervisedThread } from '../../workers/supervised-thread.ts';
+import { shipped } from '../../platform/shipped.ts';
+import type { Logger } from '../../platform/log.ts';
+import { sparseWarning } from '../../platform/sparse-warning.ts';
+import { SupervisedThread } from '../../platform/workers/supervised-thread.ts';
 import type { NatsOptions } from '../nats/nats-connection.ts';
 import type { Marks } from './marks.ts';
 import type { JournalPosition } from './scan-messages.ts';

@@ -5,8 +5,8 @@
  */
 import { assertInPlace } from '../../scans/journal/file-identity.ts';
 import { JournalPositions } from '../../scans/journal/positions.ts';
-import { systemClock, systemTimers } from '../../system-clock.ts';
-import { openThreadChannel } from '../../workers/supervised-thread.ts';
+import { systemClock, systemTimers } from '../../platform/system-clock.ts';
+import { openThreadChannel } from '../../platform/workers/supervised-thread.ts';
 import { beginNats } from '../nats/nats-connection.ts';
 import { NatsLog } from '../nats/nats-log.ts';
 import { keepStream } from '../nats/nats-stream.ts';

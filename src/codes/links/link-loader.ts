@@ -20,7 +20,7 @@ import {
 import { numberLinkChange } from '../../store/management/link-changes.ts';
 import { linkOf, readLinkBlock, repairLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { CountedLimits } from './counted-limits.ts';
 import type { LinkTable } from './link-table.ts';
 import type { CodeNo } from '../../model/numbers.ts';

@@ -32,7 +32,7 @@ import {
   lastBackupName,
   makeFolder,
 } from '../data-folder.ts';
-import { replaceFile, syncFolder } from '../small-files.ts';
+import { replaceFile, syncFolder } from '../../platform/small-files.ts';
 import { faultText } from '../installation/folder-faults.ts';
 import { assertFinished, backupMark } from '../installation/installation.ts';
 import { verifyFolder } from '../verify/verify.ts';

@@ -21,7 +21,7 @@ import { keepNewest } from '../../store/copied-file.ts';
 import { systemErrorCode } from '../../model/failure.ts';
 import { freeBytes } from '../../store/space-guard.ts';
 import { DataFolderError, makeFolder } from '../data-folder.ts';
-import { syncFolder } from '../small-files.ts';
+import { syncFolder } from '../../platform/small-files.ts';
 
 const pieceBytes = 1_048_576;
 const unsyncedBytesMax = 4 * pieceBytes;

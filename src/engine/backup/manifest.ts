@@ -15,7 +15,7 @@ import type { EnvironmentVersion } from '../../store/open-environment.ts';
 import { scansVersion } from '../../store/scans/scans.ts';
 import type { CopiedFile } from './copy-files.ts';
 import { DataFolderError } from '../data-folder.ts';
-import { parseJson } from '../small-files.ts';
+import { parseJson } from '../../platform/small-files.ts';
 
 export const manifestName = 'backup.json';
 export const manifestVersion = 1;

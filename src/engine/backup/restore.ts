@@ -30,7 +30,7 @@ import {
   makeFolder,
   restoreDraftName,
 } from '../data-folder.ts';
-import { syncFolder } from '../small-files.ts';
+import { syncFolder } from '../../platform/small-files.ts';
 import { isLockName, FolderLock } from '../takeover/folder-lock.ts';
 import { pidFileName } from '../takeover/pid-file.ts';
 import { findingText } from '../verify/findings.ts';

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { shipped } from '../../shipped.ts';
+import { shipped } from '../../platform/shipped.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import type { CopiedFile } from '../backup/copy-files.ts';
 import type { Inspection } from '../installation/installation.ts';

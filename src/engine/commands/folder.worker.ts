@@ -2,7 +2,7 @@
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../model/failure.ts';
-import { openThreadChannel } from '../../workers/supervised-thread.ts';
+import { openThreadChannel } from '../../platform/workers/supervised-thread.ts';
 import { copyStores } from '../backup/copy-data.ts';
 import { pinSnapshot } from '../backup/folder-access.ts';
 import { DataFolderError, dataFolderAt } from '../data-folder.ts';

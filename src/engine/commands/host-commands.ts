@@ -1,7 +1,7 @@
 /** The running service's side of commands: one on each connection, `runningMax` at once. */
 import { Failure, messageOf } from '../../model/failure.ts';
 import { DataFileError } from '../../store/damage.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { DataFolderError } from '../data-folder.ts';
 import type { Channel } from '../takeover/channel.ts';
 import type { Message } from '../takeover/messages.ts';

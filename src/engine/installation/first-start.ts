@@ -10,7 +10,7 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseJson, readIfThere, replaceFile, syncFolder } from '../small-files.ts';
+import { parseJson, readIfThere, replaceFile, syncFolder } from '../../platform/small-files.ts';
 
 const fileName = 'first-start.json';
 

@@ -15,7 +15,7 @@ import { openMeta } from '../../store/open-environment.ts';
 import { openCheckpoints, openWatermarks } from '../../store/scans/scans.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import { findDataFileFaults, type StartScope } from '../data-files.ts';
-import { parseJson, readIfThere, replaceFile } from '../small-files.ts';
+import { parseJson, readIfThere, replaceFile } from '../../platform/small-files.ts';
 import { type KeyFile, type KeyFileName, readKeyFile } from './key-files.ts';
 
 /** Parts with the same mark as management.mdb. */

@@ -24,7 +24,7 @@ import {
 import { openScanStore } from '../../store/scans/scans.ts';
 import { makeSigningKeys } from '../../workspaces/signing-keys.ts';
 import { type DataFolder, DataFolderError, makeFolder, makeSecret } from '../data-folder.ts';
-import { syncFolder } from '../small-files.ts';
+import { syncFolder } from '../../platform/small-files.ts';
 import { assertStoreSpace, type StartScope } from '../data-files.ts';
 import { compareParts, type Fault, faultText, remedyFor } from './folder-faults.ts';
 import { type PeerName, peerNames, readParts, writeJournalMark } from './folder-parts.ts';

@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { messageOf } from '../../model/failure.ts';
-import { readIfThere } from '../small-files.ts';
+import { readIfThere } from '../../platform/small-files.ts';
 import {
   parseSigningKeys,
   signingKeyPrint,

@@ -20,7 +20,7 @@ import {
   workspaceOfCounter,
 } from '../../store/scans/scans.ts';
 import { newestNumber } from '../../store/sequence-search.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 
 /** The highest numbers that were seen; 0 = none. */
 export type SeenNumbers = Partial<Readonly<Record<Sequence, number>>>;

@@ -14,7 +14,7 @@ import { openDeliveryTables } from '../../store/delivery/delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
 import type { Management } from '../../store/management/management.ts';
 import { openScanStore } from '../../store/scans/scans.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import {
   type DataFolder,
   DataFolderError,

@@ -10,7 +10,7 @@
  */
 import { isSea } from 'node:sea';
 import { setFlagsFromString } from 'node:v8';
-import type { Environment } from '../../environment.ts';
+import type { Environment } from '../../platform/config/environment.ts';
 import { isMemoryScarce, measureResources, type Resources } from './machine-plan.ts';
 
 /** Of glibc, in bytes; other libraries ignore it. Unset, the bound begins here and grows. */

@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { freeBytes } from '../../store/space-guard.ts';
 import { type DescriptorShares, leastDescriptors, shareDescriptors } from './descriptors.ts';
 import { bad, type DoctorFinding, good, warn } from './finding.ts';

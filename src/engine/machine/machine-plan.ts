@@ -8,7 +8,7 @@
  * V8 sizes the heap of every thread by the same limit.
  */
 import { availableParallelism, totalmem } from 'node:os';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { machineJournalsMax } from '../../scans/journal/positions.ts';
 
 const mebibyte = 2 ** 20;

@@ -3,7 +3,7 @@
  * its bound ends the connection.
  */
 import type { Socket } from 'node:net';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import {
   answerLengthMax,
   isOf,

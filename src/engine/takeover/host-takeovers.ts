@@ -4,7 +4,7 @@
  */
 import { HostedCommands } from '../commands/host-commands.ts';
 import type { CommandTable } from '../commands/command-table.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { Channel } from './channel.ts';
 import { type FolderLock, refuseConnection } from './folder-lock.ts';
 import { commandBytesMax, type DataVersions, type Message, protocol } from './messages.ts';

@@ -30,7 +30,7 @@
  *                    60 s without one it exits
  */
 import type { Fault, FailureCode } from '../../model/failure.ts';
-import { parseJson } from '../small-files.ts';
+import { parseJson } from '../../platform/small-files.ts';
 
 /** Every protocol has the same fields of `takeover`, so that a release can refuse another protocol in words. */
 export const protocol = 1;

@@ -9,9 +9,9 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemErrorCode } from '../../model/failure.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import type { DataFolder } from '../data-folder.ts';
-import { readIfThere } from '../small-files.ts';
+import { readIfThere } from '../../platform/small-files.ts';
 
 export const pidFileName = 'service.pid';
 

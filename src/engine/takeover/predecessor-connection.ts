@@ -1,6 +1,6 @@
 /** The successor's side of a takeover: its connection to the running service. messages.ts has the order and the rules. */
 import { readlinkSync } from 'node:fs';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import { Channel } from './channel.ts';
 import { connectToOwner } from './folder-lock.ts';

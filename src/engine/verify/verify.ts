@@ -33,7 +33,7 @@ import {
   type ScanStore,
   scansVersion,
 } from '../../store/scans/scans.ts';
-import { closeAll, type Closers } from '../closers.ts';
+import { closeAll, type Closers } from '../../platform/closers.ts';
 import { bytesOf } from '../data-files.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { remedyFor } from '../installation/folder-faults.ts';

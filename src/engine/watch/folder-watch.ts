@@ -5,8 +5,8 @@
  */
 import { existsSync } from 'node:fs';
 import { displacement, type FileIdentity, identify } from '../../scans/journal/file-identity.ts';
-import type { HealthCheck } from '../../telemetry/health.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { HealthCheck } from '../../platform/health.ts';
+import type { Logger } from '../../platform/log.ts';
 
 export class FolderWatch {
   readonly #paths: readonly string[];

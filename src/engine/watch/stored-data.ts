@@ -6,9 +6,9 @@
  */
 import type { DamagedRecord } from '../../store/damage.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
-import type { HealthCheck } from '../../telemetry/health.ts';
-import type { Logger } from '../../telemetry/log.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { HealthCheck } from '../../platform/health.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import type { Signal } from '../../model/signal.ts';
 
 const loggedMax = 100;

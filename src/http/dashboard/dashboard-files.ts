@@ -5,8 +5,8 @@
  */
 import { createHash } from 'node:crypto';
 import { deserialize } from 'node:v8';
-import { codingOf, isKnown } from '../headers.ts';
-import type { Reply, Request } from '../request.ts';
+import { codingOf, isKnown } from '../../platform/uws/headers.ts';
+import type { Reply, Request } from '../../platform/uws/request.ts';
 
 /** In each encoding that a client may take. */
 export interface DashboardFile {

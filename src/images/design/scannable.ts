@@ -14,7 +14,7 @@ import type { Style } from './style.ts';
 import { pictureOf } from '../draw/drawing.ts';
 import type { LogoImage, Picture } from '../draw/picture.ts';
 import { rasterise } from '../draw/raster.ts';
-import { shipped } from '../../shipped.ts';
+import { shipped } from '../../platform/shipped.ts';
 
 const views = [
   { pixelsPerModule: 3, blurSigma: 0.8 },

@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { resolve } from 'node:path';
 import { readNodeFile } from '../../cluster/nodes/node-file.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { isLocalUrl } from '../../model/address.ts';
 import { messageOf } from '../../model/failure.ts';
 import { bad, type DoctorFinding, good, warn } from '../../engine/machine/finding.ts';

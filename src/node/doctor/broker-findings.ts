@@ -1,7 +1,7 @@
 /** What is said of the brokers: addresses, streams, syncing, clocks, rights. */
 import type { BrokersSeen } from '../../cluster/nats/broker-inspection.ts';
 import { proofMsMax } from '../../cluster/machine-proof.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { bad, type DoctorFinding, good, warn } from '../../engine/machine/finding.ts';
 
 /** Below it one machine less stops the cluster. */

@@ -15,7 +15,7 @@ import { ClusterKeys } from '../../cluster/nodes/cluster-keys.ts';
 import { joinSubject } from '../../cluster/nodes/join.ts';
 import { checkSecret } from '../../cluster/nodes/secrets.ts';
 import { scanStream, scanSubject, scanSubjects } from '../../cluster/scans/scan-messages.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { askService } from '../../engine/commands/ask-service.ts';
 import { type DataFolder, dataFolderAt } from '../../engine/data-folder.ts';
 import { folderOwner, withFolderLock } from '../../engine/takeover/folder-lock.ts';

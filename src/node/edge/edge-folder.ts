@@ -12,7 +12,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readNodeFile } from '../../cluster/nodes/node-file.ts';
-import type { Closers } from '../../engine/closers.ts';
+import type { Closers } from '../../platform/closers.ts';
 import type { CommandTable } from '../../engine/commands/command-table.ts';
 import {
   type DataFolder,
@@ -23,7 +23,7 @@ import {
 import { lockOnceFree } from '../../engine/installation/service-folder.ts';
 import { hostTakeovers } from '../../engine/takeover/host-takeovers.ts';
 import { removePidFile, writePidFile } from '../../engine/takeover/pid-file.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { noTakeovers } from '../takeover.ts';
 
 /** What an edge never has. */

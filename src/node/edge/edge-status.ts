@@ -1,5 +1,5 @@
 /** What an edge answers to `quietzone cluster status`. */
-import type { HealthReport } from '../../telemetry/health.ts';
+import type { HealthReport } from '../../platform/health.ts';
 import type { EdgeParts } from './edge-metrics.ts';
 
 export interface EdgeStatus {

@@ -12,7 +12,7 @@ import {
   putMark,
 } from '../../store/scans/block-marks.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
-import { Ticker } from '../../telemetry/ticker.ts';
+import { Ticker } from '../../platform/ticker.ts';
 
 /** The next leader may send again what this core sent in this time. */
 const noteMs = 10_000;

@@ -28,7 +28,7 @@ import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
 import { listJournals } from '../../scans/journal/segments.ts';
 import { lowestWatermarks } from '../../store/scans/scans.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { createLog } from '../../platform/log.ts';
 import { registerFirstCore } from '../begin-cluster.ts';
 import type { NodeContext } from '../context.ts';
 import {

@@ -20,10 +20,10 @@ import {
   readNodeFile,
 } from '../../cluster/nodes/node-file.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
-import { syncFolder } from '../../engine/small-files.ts';
+import { syncFolder } from '../../platform/small-files.ts';
 import { isLockName, withFolderLock } from '../../engine/takeover/folder-lock.ts';
 import { journalEnd, journalFolder } from '../../scans/journal/segments.ts';
-import { systemClock } from '../../system-clock.ts';
+import { systemClock } from '../../platform/system-clock.ts';
 import type { NodeContext } from '../context.ts';
 import { type StoppedNodeOptions, withBrokers } from './stopped-node.ts';
 

@@ -1,7 +1,7 @@
 /** What commands on a stopped node need: its data folder, locked and inspected, and brokers that answer. */
 import { existsSync } from 'node:fs';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { type DataFolder, DataFolderError } from '../../engine/data-folder.ts';
 import {
   assertFinished,
@@ -15,7 +15,7 @@ import { type Machine, thisMachine } from '../../modules.ts';
 import { type DeliveryTables, openDeliveryTables } from '../../store/delivery/delivery.ts';
 import { type Management, openManagement } from '../../store/management/management.ts';
 import { openScanStore, type ScanStore } from '../../store/scans/scans.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { createLog } from '../../platform/log.ts';
 import { connectNode, type NodeContext } from '../context.ts';
 
 const connectMsMax = 10_000;

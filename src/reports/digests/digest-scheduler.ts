@@ -9,8 +9,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { MailedDigest } from '../../model/reports/report.ts';
-import type { Logger } from '../../telemetry/log.ts';
-import { Ticker } from '../../telemetry/ticker.ts';
+import type { Logger } from '../../platform/log.ts';
+import { Ticker } from '../../platform/ticker.ts';
 import { digestMail } from './digest-mail.ts';
 import { periodThrough } from './digest-schedule.ts';
 import type { ClaimedDigest, Digests, DueDigest } from './digests.ts';

@@ -12,8 +12,8 @@
 import { BroadcastChannel } from 'node:worker_threads';
 import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
-import { shipped } from '../../shipped.ts';
-import { createPool, type Pool } from '../../workers/pool.ts';
+import { shipped } from '../../platform/shipped.ts';
+import { createPool, type Pool } from '../../platform/workers/pool.ts';
 import type { AttemptBatch, AttemptEnd } from './attempt.worker.ts';
 
 /** The result of an attempt; `unknown` if its thread died, `unsent` if it was not started. */

@@ -8,8 +8,8 @@
 import { BroadcastChannel } from 'node:worker_threads';
 import type { EndpointNo } from '../../model/numbers.ts';
 import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
-import { systemClock } from '../../system-clock.ts';
-import { threadEntry } from '../../workers/entry.ts';
+import { systemClock } from '../../platform/system-clock.ts';
+import { threadEntry } from '../../platform/workers/entry.ts';
 import { statusGone } from '../deliveries/delivery.ts';
 import { failuresMax } from '../dispatch/fair-scheduler.ts';
 import { Attempts } from './attempt.ts';

@@ -1,8 +1,8 @@
 /** Checks targets from a separate thread, which starts with the first request and ends after a minute without one. */
 import type { TargetAnswer, TargetChecker, TargetRequest } from '../../model/watches/watch.ts';
 import type { AttemptSettings } from '../../model/webhook.ts';
-import { shipped } from '../../shipped.ts';
-import { createPool } from '../../workers/pool.ts';
+import { shipped } from '../../platform/shipped.ts';
+import { createPool } from '../../platform/workers/pool.ts';
 
 const [timeoutMs, connectionsMax] = [10_000, 16];
 /** Above the caller's number in flight. */

@@ -1,8 +1,8 @@
 /** Thread entry of requests to targets: a stranger's hostile answer must not block the control thread. */
 import type { AttemptSettings } from '../../model/webhook.ts';
 import type { TargetRequest } from '../../model/watches/watch.ts';
-import { systemClock } from '../../system-clock.ts';
-import { threadEntry } from '../../workers/entry.ts';
+import { systemClock } from '../../platform/system-clock.ts';
+import { threadEntry } from '../../platform/workers/entry.ts';
 import { Attempts } from './attempt.ts';
 import { openNameLookup } from './name-lookup.ts';
 

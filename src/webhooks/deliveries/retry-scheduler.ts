@@ -5,8 +5,8 @@
  *
  * Without work it sleeps until the next bucket is due, at most a second; a commit, which may add to the wheel, wakes it.
  */
-import type { Logger } from '../../telemetry/log.ts';
-import { Ticker } from '../../telemetry/ticker.ts';
+import type { Logger } from '../../platform/log.ts';
+import { Ticker } from '../../platform/ticker.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { Clock } from '../../model/clock.ts';

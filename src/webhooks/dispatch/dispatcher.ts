@@ -12,7 +12,7 @@ import { Failure } from '../../model/failure.ts';
 import type { DisabledReason } from '../../model/webhook.ts';
 import type { DueKey } from '../../store/delivery/delivery.ts';
 import type { ResultJournal } from '../../store/delivery/result-journal.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { type AttemptSender, recordOf, type SentResult } from '../attempt/attempt-sender.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import { type Delivery, requestId, statusGone } from '../deliveries/delivery.ts';

@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { EndpointNo } from '../../model/numbers.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { DueKey } from '../../store/delivery/delivery.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import { type DeliveryStore, firstKeys } from '../deliveries/delivery-store.ts';
 import type { DeliveryTransaction } from '../deliveries/delivery-transaction.ts';
 import type { Delivery } from '../deliveries/delivery.ts';

@@ -1,7 +1,7 @@
 /** Reads an outbox as it grows and passes each entry to the feeds of its listeners. It repeats a failed step. */
 import { setImmediate as yieldToEventLoop, setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../../platform/log.ts';
 import type { Feeds } from './feeds.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 

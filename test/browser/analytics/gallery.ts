@@ -8,7 +8,7 @@ import { afterAll, expect } from 'vitest';
 import { buildDashboard } from '../../../config/release/dashboard.ts';
 import { DashboardFiles } from '../../../src/http/dashboard/dashboard-files.ts';
 import { isPage } from '../../../src/dashboard/paths.ts';
-import type { Request } from '../../../src/http/request.ts';
+import type { Request } from '../../../src/platform/uws/request.ts';
 import { openContext, type PageOptions } from '../harness.ts';
 
 const script = '../../test/dashboard/gallery/gallery.tsx';

@@ -9,9 +9,9 @@ import { askCore, NodeControl } from '../../../src/cluster/control/node-control.
 import { MachineProof } from '../../../src/cluster/machine-proof.ts';
 import { runCommand } from '../../../src/engine/commands/host-commands.ts';
 import { DataFolderError } from '../../../src/engine/data-folder.ts';
-import type { Request } from '../../../src/http/request.ts';
+import type { Request } from '../../../src/platform/uws/request.ts';
 import { Failure, invalid } from '../../../src/model/failure.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { listen, proofBy } from '../forward/forwarding-fixture.ts';
 

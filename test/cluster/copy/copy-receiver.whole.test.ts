@@ -40,8 +40,8 @@ import { keyFileNames } from '../../../src/engine/installation/key-files.ts';
 import { Failure } from '../../../src/model/failure.ts';
 import { withEnvironment } from '../../../src/store/environment.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
-import { systemTimers } from '../../../src/system-clock.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { systemTimers } from '../../../src/platform/system-clock.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import {
   callsMax,
   systemError,

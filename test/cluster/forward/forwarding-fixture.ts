@@ -6,11 +6,11 @@ import {
   type ForwardingOptions,
 } from '../../../src/cluster/forward/forwarding.ts';
 import { MachineProof } from '../../../src/cluster/machine-proof.ts';
-import { ClientAddresses } from '../../../src/http/client-address.ts';
-import type { Handler } from '../../../src/http/request.ts';
+import { ClientAddresses } from '../../../src/platform/uws/client-address.ts';
+import type { Handler } from '../../../src/platform/uws/request.ts';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server.ts';
 import type { Clock } from '../../../src/model/clock.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 
 export const timeouts = {

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ForwardingOptions } from '../../../src/cluster/forward/forwarding.ts';
-import type { Handler, KnownHeader, Reply, Request } from '../../../src/http/request.ts';
+import type { Handler, KnownHeader, Reply, Request } from '../../../src/platform/uws/request.ts';
 import type { HttpServer } from '../../../src/http/server.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { Client } from '../../support/client.ts';

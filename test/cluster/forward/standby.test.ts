@@ -9,7 +9,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { LeaderAnswer } from '../../../src/cluster/forward/leader-answer.ts';
-import { ClientAddresses } from '../../../src/http/client-address.ts';
+import { ClientAddresses } from '../../../src/platform/uws/client-address.ts';
 import { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';

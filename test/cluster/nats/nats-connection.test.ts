@@ -4,8 +4,8 @@ import { beginNats, type NatsConnection } from '../../../src/cluster/nats/nats-c
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { boundsOf, hasMajority } from '../../../src/cluster/nats/nats-stream.ts';
 import { StoreReplication } from '../../../src/cluster/store-replication.ts';
-import { systemTimers } from '../../../src/system-clock.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { systemTimers } from '../../../src/platform/system-clock.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 import { freePorts } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';

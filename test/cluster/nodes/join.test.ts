@@ -5,7 +5,7 @@ import { encodeJoinRequest, readJoinRequest } from '../../../src/cluster/nodes/j
 import { NodeError } from '../../../src/cluster/nodes/node-error.ts';
 import type { JoinRequest, Joined, Refusal } from '../../../src/cluster/nodes/registry.ts';
 import { packPlain } from '../../../src/store/codec.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import { BeatsNetwork } from './beats-network.ts';
 
 const request: JoinRequest = {

@@ -11,7 +11,7 @@ import {
   updateSigningKeys,
 } from '../../../src/node/signing-rotation.ts';
 import { readKeyPrints } from '../../../src/store/installation.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import { accessVersion } from '../../../src/workspaces/access.ts';
 import {
   makeSigningKeys,

@@ -14,7 +14,7 @@ import {
 } from '../../../src/scans/journal/segments.ts';
 import { type JournalDisk, systemDisk } from '../../../src/scans/journal/writer.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import { frameOf } from '../../scans/journal-files.ts';
 import { openFilesIn } from '../../support/leaks.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';

@@ -25,7 +25,7 @@ import { packPlain } from '../../../src/store/codec.ts';
 import { packCode } from '../../../src/store/management/code-codec.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore, workspaceCounter } from '../../../src/store/scans/scans.ts';
-import { systemTimers } from '../../../src/system-clock.ts';
+import { systemTimers } from '../../../src/platform/system-clock.ts';
 import { soon } from '../../support/soon.ts';
 import { MemoryLog, MemoryStream } from '../log/memory-log.ts';
 

@@ -22,9 +22,9 @@ import {
 import { JournalWriter } from '../../../src/scans/journal/writer.ts';
 import { ScanBatch } from '../../../src/scans/record.ts';
 import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';
-import { shipped } from '../../../src/shipped.ts';
-import { systemClock } from '../../../src/system-clock.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { shipped } from '../../../src/platform/shipped.ts';
+import { systemClock } from '../../../src/platform/system-clock.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import { pause } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 import type { NatsServer } from '../../../config/demo/nats-server.ts';

@@ -7,7 +7,7 @@ import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import { lockPath } from '../../../src/engine/takeover/folder-lock.ts';
 import type { TakeoverHost } from '../../../src/engine/takeover/host-takeovers.ts';
 import { pidNamespace } from '../../../src/engine/takeover/predecessor-connection.ts';
-import { createLog, type Logger } from '../../../src/telemetry/log.ts';
+import { createLog, type Logger } from '../../../src/platform/log.ts';
 import { soon } from '../../support/soon.ts';
 
 export const dataVersions = { management: 7, scans: 2, delivery: 5 };

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { dataVersions } from '../../../src/modules.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog } from '../../../src/platform/log.ts';
 import {
   endOf,
   freePorts,

@@ -11,7 +11,7 @@ import { geoWarning } from '../../../src/model/scan.ts';
 import { Geo, type GeoData } from '../../../src/scans/visitor/geo/geo.ts';
 import { parsePlace } from '../../../src/scans/visitor/geo/place.ts';
 import { checkTable } from '../../../src/scans/visitor/geo/table-units.ts';
-import { shipped } from '../../../src/shipped.ts';
+import { shipped } from '../../../src/platform/shipped.ts';
 import { parseAddress } from '../../support/address.ts';
 import { bundledFiles, type MmdbRecord, openBundledGeo, ownGeo, writeMmdb } from './geo-data.ts';
 

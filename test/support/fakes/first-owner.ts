@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAdministration } from '../../../src/administration/administration.ts';
-import { loadConfig } from '../../../src/config.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
 import { openInstallation } from '../../../src/engine/installation/service-folder.ts';
 import { thisMachine } from '../../../src/modules.ts';
 

@@ -7,7 +7,7 @@ import { type Receiver, healthy } from '../../support/fakes/receiver.ts';
 import { eventually, soon } from '../../support/soon.ts';
 import { openTestReceiver, taskFor } from './sender.ts';
 import type { AttemptBatch, AttemptEnd } from '../../../src/webhooks/attempt/attempt.worker.ts';
-import { createPool } from '../../../src/workers/pool.ts';
+import { createPool } from '../../../src/platform/workers/pool.ts';
 
 /** After its time is over, so long the results of a task may still arrive. */
 const lateMsMax = 200;

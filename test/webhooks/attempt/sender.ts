@@ -4,7 +4,7 @@ import { isIPv4 } from 'node:net';
 import dns2 from 'dns2';
 import type { AttemptTask } from '../../../src/model/webhook.ts';
 import type { Clock } from '../../../src/model/clock.ts';
-import { systemClock } from '../../../src/system-clock.ts';
+import { systemClock } from '../../../src/platform/system-clock.ts';
 import { Attempts } from '../../../src/webhooks/attempt/attempt.ts';
 import { openNameLookup } from '../../../src/webhooks/attempt/name-lookup.ts';
 import { openReceiver, type Receiver, type Script } from '../../support/fakes/receiver.ts';

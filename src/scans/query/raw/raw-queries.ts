@@ -8,8 +8,8 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Failure } from '../../../model/failure.ts';
 import type { WorkspaceNo } from '../../../model/numbers.ts';
-import { shipped } from '../../../shipped.ts';
-import { createPool, type Pool, WorkerDied } from '../../../workers/pool.ts';
+import { shipped } from '../../../platform/shipped.ts';
+import { createPool, type Pool, WorkerDied } from '../../../platform/workers/pool.ts';
 import { type RawAnswer, RawControl, type RawQuery, type RawScanCounter } from './raw-query.ts';
 import { type PackedRawAnswer, type RawTask, unpackAnswer } from './raw-task.ts';
 

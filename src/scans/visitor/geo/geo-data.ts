@@ -6,7 +6,7 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import { Reader } from 'mmdb-lib';
 import { dayOf, formatDay } from '../../../model/day.ts';
 import { messageOf } from '../../../model/failure.ts';
-import { type FilePart, shipped } from '../../../shipped.ts';
+import { type FilePart, shipped } from '../../../platform/shipped.ts';
 import { type GeoData, type GeoName, isTable } from './geo.ts';
 import { closeTable, openTable, type OpenTable, readFully } from './table-units.ts';
 

@@ -13,7 +13,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import type { FilePart } from '../../../shipped.ts';
+import type { FilePart } from '../../../platform/shipped.ts';
 import {
   decodeHeader,
   directoryWords,

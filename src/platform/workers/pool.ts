@@ -9,7 +9,7 @@
  * last thread, which takes 15 to 25 MB; a new one takes 0.1 to 0.2 s, unless the caller calls `warm` before.
  */
 import { Piscina } from 'piscina';
-import { Failure } from '../model/failure.ts';
+import { Failure } from '../../model/failure.ts';
 import type { Outcome } from './entry.ts';
 
 /** An idle thread above the first ends after this time. */

@@ -18,7 +18,7 @@
  */
 import { setImmediate as nextCycle } from 'node:timers/promises';
 import * as uWS from 'uWebSockets.js';
-import type { Clock } from '../model/clock.ts';
+import type { Clock } from '../../model/clock.ts';
 import type { TlsFiles } from './port.ts';
 import { createApp } from './uws-app.ts';
 

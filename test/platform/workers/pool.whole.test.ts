@@ -4,9 +4,14 @@ import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
-import { Failure } from '../../src/model/failure.ts';
-import { createPool, type Pool, type PoolOptions, WorkerDied } from '../../src/workers/pool.ts';
-import { soon } from '../support/soon.ts';
+import { Failure } from '../../../src/model/failure.ts';
+import {
+  createPool,
+  type Pool,
+  type PoolOptions,
+  WorkerDied,
+} from '../../../src/platform/workers/pool.ts';
+import { soon } from '../../support/soon.ts';
 import type { Probe } from './probe.worker.ts';
 
 const file = new URL('./probe.worker.ts', import.meta.url);

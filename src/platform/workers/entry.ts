@@ -4,7 +4,7 @@
  */
 import { getPriority, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
-import { Failure, type Fault, type FailureCode } from '../model/failure.ts';
+import { Failure, type Fault, type FailureCode } from '../../model/failure.ts';
 
 /** A third of a redirect thread's weight on a shared core. */
 const lowPriority = 5;

@@ -6,7 +6,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { messageOf } from '../model/failure.ts';
+import { messageOf } from '../../model/failure.ts';
 
 /** An unusable listen address. The process prints the message and exits. */
 export class ListenError extends Error {

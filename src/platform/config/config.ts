@@ -8,8 +8,8 @@ import { hostname } from 'node:os';
 import type { z } from 'zod';
 import { configSchema } from './config-schema.ts';
 import { type Environment, processEnvironment } from './environment.ts';
-import { isLocalUrl } from './model/address.ts';
-import { shipped } from './shipped.ts';
+import { isLocalUrl } from '../../model/address.ts';
+import { shipped } from '../shipped.ts';
 
 type Json = { [key: string]: unknown };
 const isObject = (value: unknown): value is Json =>

@@ -10,7 +10,7 @@
  */
 import { MessageChannel } from 'node:worker_threads';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import type { Failure } from '../model/failure.ts';
+import type { Failure } from '../../model/failure.ts';
 import { Headers } from './headers.ts';
 import { headerNames } from './uws-app.ts';
 

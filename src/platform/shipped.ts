@@ -12,9 +12,9 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { getAsset, isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
-import defaults from '../config/default.json' with { type: 'json' };
+import defaults from '../../config/default.json' with { type: 'json' };
 
-/** The entry of each thread, from this folder. */
+/** The entry of each thread, from src. */
 export const workers = {
   shard: 'scans/shard.worker.ts',
   redirect: 'http/redirect.worker.ts',
@@ -79,7 +79,8 @@ declare const sourcesOfBundle: string | undefined;
 const isBundled = typeof sourcesOfBundle === 'string';
 const pack: Pack | undefined = isSea() ? JSON.parse(getAsset('pack.json', 'utf8')) : undefined;
 
-const sources = new URL('.', (isBundled && sourcesOfBundle) || import.meta.url);
+/** The folder src. */
+const sources = new URL((isBundled && sourcesOfBundle) || '..', import.meta.url);
 const inSources = (path: string): URL => new URL(path, sources);
 const inBundle = (name: string): URL => new URL(name, import.meta.url);
 const load = createRequire(sources);

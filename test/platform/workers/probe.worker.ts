@@ -1,8 +1,8 @@
 /** A thread that does what a test asks: answer, wait until it is released, throw, refuse, or die. */
 import { getPriority } from 'node:os';
 import { threadId } from 'node:worker_threads';
-import { Failure } from '../../src/model/failure.ts';
-import { threadEntry } from '../../src/workers/entry.ts';
+import { Failure } from '../../../src/model/failure.ts';
+import { threadEntry } from '../../../src/platform/workers/entry.ts';
 
 export type Probe =
   | { readonly kind: 'echo'; readonly text: string }

@@ -2,7 +2,7 @@
  * Requests and replies as handlers see them. A request has plain values, because uWS's `HttpRequest` is valid only until
  * its handler returns, and a body that may still be arriving. Headers come from a fixed list.
  */
-import type { Failure } from '../model/failure.ts';
+import type { Failure } from '../../model/failure.ts';
 
 export interface Request {
   /** `req_…`, sent back as X-Request-Id. */

@@ -9,7 +9,7 @@
  * connection closes with unread bytes, the kernel resets it and the client loses the answer.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import { Failure } from '../model/failure.ts';
+import { Failure } from '../../model/failure.ts';
 import { standardBodyBytesMax } from './request.ts';
 
 /** Unread bytes at which a client is paused, except during `read`. */

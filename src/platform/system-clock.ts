@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Clock, SteadyClock, Timers } from './model/clock.ts';
+import type { Clock, SteadyClock, Timers } from '../model/clock.ts';
 
 /** The machine's clock. The wiring and the thread entries pass it to the modules; nothing else reads it. */
 export const systemClock: Clock = {

@@ -5,7 +5,7 @@
  * twice as long as the last, from 20 ms to a second; after ten seconds without a death it starts at 20 ms again.
  */
 import { type MessagePort, parentPort, Worker, workerData as setupOf } from 'node:worker_threads';
-import type { Clock } from '../model/clock.ts';
+import type { Clock } from '../../model/clock.ts';
 
 const restartMsMax = 1_000;
 const restartMsFirst = 20;

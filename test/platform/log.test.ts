@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, test } from 'vitest';
-import { LogDestination } from '../../src/telemetry/log-destination.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { sparseWarning } from '../../src/telemetry/sparse-warning.ts';
+import { LogDestination } from '../../src/platform/log-destination.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { sparseWarning } from '../../src/platform/sparse-warning.ts';
 import { runs } from '../seconds/runs.ts';
 import { openReader, openWriter, readAll } from '../support/named-pipe.ts';
 

@@ -1,9 +1,9 @@
 /** A supervised thread always runs: it restarts with a new setup until it is stopped. */
 import { afterEach, expect, it, vi } from 'vitest';
-import type { Clock } from '../../src/model/clock.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import { SupervisedThread } from '../../src/workers/supervised-thread.ts';
-import { soon } from '../support/soon.ts';
+import type { Clock } from '../../../src/model/clock.ts';
+import { systemClock } from '../../../src/platform/system-clock.ts';
+import { SupervisedThread } from '../../../src/platform/workers/supervised-thread.ts';
+import { soon } from '../../support/soon.ts';
 
 const file = new URL('./mortal.worker.ts', import.meta.url);
 let thread: SupervisedThread<{ number: number }, string, string> | undefined;

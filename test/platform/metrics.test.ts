@@ -4,8 +4,8 @@ import {
   addCounts,
   createLatencyHistogram,
   takeCounts,
-} from '../../src/telemetry/latency-histogram.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
+} from '../../src/platform/latency-histogram.ts';
+import { Metrics } from '../../src/platform/metrics.ts';
 
 const line = (text: string, start: string): string | undefined =>
   text.split('\n').find((one) => one.startsWith(start));

@@ -1,8 +1,8 @@
 /** Work that repeats never overlaps itself, and logs the first failure and the recovery. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { Ticker } from '../../src/telemetry/ticker.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { Ticker } from '../../src/platform/ticker.ts';
 
 const lines: string[] = [];
 const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line).msg) });

@@ -5,7 +5,7 @@
  * front may disagree where the request ends. So ambiguous framing is refused, and its connection closed.
  */
 import { hash } from 'node:crypto';
-import { Failure } from '../model/failure.ts';
+import { Failure } from '../../model/failure.ts';
 import { knownHeaders, type KnownHeader } from './request.ts';
 
 const singleHeaders: ReadonlySet<string> = new Set<KnownHeader>([

@@ -6,7 +6,7 @@
  * right; the client itself may have sent the entries to its left. Reading stops at an invalid entry.
  */
 import { isIP } from 'node:net';
-import { CidrSet, normaliseAddress, parseAddress } from '../model/address.ts';
+import { CidrSet, normaliseAddress, parseAddress } from '../../model/address.ts';
 
 /** Only clients make longer chains. */
 const hopsMax = 16;

@@ -1,6 +1,6 @@
 /** Every setting and every limit, units in the names. config/README.md explains them. */
 import { z } from 'zod';
-import { brandNameLengthMax, supportUrlLengthMax } from './model/routing/pages.ts';
+import { brandNameLengthMax, supportUrlLengthMax } from '../../model/routing/pages.ts';
 
 const port = z.number().int().min(1).max(65_535);
 const url = z

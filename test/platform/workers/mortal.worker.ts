@@ -1,5 +1,5 @@
 /** A thread that answers each command, or ends in one of five ways. */
-import { openThreadChannel } from '../../src/workers/supervised-thread.ts';
+import { openThreadChannel } from '../../../src/platform/workers/supervised-thread.ts';
 
 const channel = openThreadChannel<{ number: number }, string, string>();
 channel.send(`started ${channel.setup.number}`);
