@@ -4,9 +4,9 @@
  */
 import { dayMs } from '../src/model/day.ts';
 import { countryNumber } from '../src/model/scan.ts';
-import type { ScanFilter } from '../src/scans/query/filter.ts';
-import type { RawQuery } from '../src/scans/query/raw/raw-query.ts';
-import { type Scan, setBlockSequence, Window } from '../src/scans/window.ts';
+import type { ScanFilter } from '../src/engine/analytics/filter.ts';
+import type { RawQuery } from '../src/engine/analytics/raw/raw-query.ts';
+import { type Scan, setBlockSequence, Window } from '../src/engine/counting/window.ts';
 import type { ScanStore } from '../src/store/scans/scans.ts';
 import { createRandom } from './random.ts';
 

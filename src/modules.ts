@@ -36,7 +36,7 @@ import { ClientAddresses } from './platform/uws/client-address.ts';
 import type { Handler, Reply, Request } from './platform/uws/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
 import { assertTlsFiles } from './platform/uws/port.ts';
-import { installationBrand } from './http/pages.ts';
+import { installationBrand } from './engine/redirect/pages.ts';
 import type { ImagesOptions } from './images/image-service.ts';
 import { libraryVariables } from './images/library-settings.ts';
 import type { Emails } from './mail/emails.ts';
@@ -44,7 +44,7 @@ import type { Clock, SteadyClock } from './model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { openReports, type ReportServices } from './reports/open-reports.ts';
-import type { ScanQueries } from './scans/query/queries.ts';
+import type { ScanQueries } from './engine/analytics/queries.ts';
 import { deliveryVersion } from './store/delivery/delivery.ts';
 import type { OpenMode } from './store/environment.ts';
 import {

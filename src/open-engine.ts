@@ -17,12 +17,16 @@ import { shardBounds } from './engine/machine/machine-plan.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { EngineThreads, type EngineThreadsOptions } from './engine/threads.ts';
 import { openImages } from './images/image-service.ts';
-import { addressSpace, createLinkTableMemory, type LinkTableMemory } from './links/layout.ts';
-import { LinkWriter } from './links/writer.ts';
+import {
+  addressSpace,
+  createLinkTableMemory,
+  type LinkTableMemory,
+} from './engine/links/layout.ts';
+import { LinkWriter } from './engine/links/writer.ts';
 import { type Base, imageOptions, openCodeModule } from './modules.ts';
-import { openScanQueries } from './scans/query/queries.ts';
-import { RawQueries } from './scans/query/raw/raw-queries.ts';
-import { openGeo, type OpenGeo } from './scans/visitor/geo/geo-data.ts';
+import { openScanQueries } from './engine/analytics/queries.ts';
+import { RawQueries } from './engine/analytics/raw/raw-queries.ts';
+import { openGeo, type OpenGeo } from './engine/visitor/geo/geo-data.ts';
 import { openScanStore, type ScanStore } from './store/scans/scans.ts';
 import type { Engine } from './services.ts';
 

@@ -21,7 +21,7 @@ import { StoredData } from './engine/watch/stored-data.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
 import { createImageCache } from './images/image-cache.ts';
 import { type Images, registerImageMetrics } from './images/image-service.ts';
-import type { LinkWriter } from './links/writer.ts';
+import type { LinkWriter } from './engine/links/writer.ts';
 import { Signal } from './model/signal.ts';
 import {
   type Base,
@@ -36,10 +36,10 @@ import {
   type PortsOptions,
 } from './modules.ts';
 import { DigestScheduler } from './reports/digests/digest-scheduler.ts';
-import { Counting as ScanCounting } from './scans/counting.ts';
-import type { ScanQueries } from './scans/query/queries.ts';
-import type { RawQueries } from './scans/query/raw/raw-queries.ts';
-import type { OpenGeo } from './scans/visitor/geo/geo-data.ts';
+import { Counting as ScanCounting } from './engine/counting/counting.ts';
+import type { ScanQueries } from './engine/analytics/queries.ts';
+import type { RawQueries } from './engine/analytics/raw/raw-queries.ts';
+import type { OpenGeo } from './engine/visitor/geo/geo-data.ts';
 import type { ScanStore } from './store/scans/scans.ts';
 import { shipped } from './platform/shipped.ts';
 import type { HealthCheck } from './platform/health.ts';

@@ -6,9 +6,13 @@
  * Codes are drawn at random, over enough of them that a table's lines don't stay in the cache.
  */
 import { Bench } from 'tinybench';
-import { createLinkTableMemory, type Link, type LinkTableMemory } from '../../src/links/layout.ts';
-import { LinkReader } from '../../src/links/reader.ts';
-import { LinkWriter } from '../../src/links/writer.ts';
+import {
+  createLinkTableMemory,
+  type Link,
+  type LinkTableMemory,
+} from '../../src/engine/links/layout.ts';
+import { LinkReader } from '../../src/engine/links/reader.ts';
+import { LinkWriter } from '../../src/engine/links/writer.ts';
 import { createRandom } from '../random.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 

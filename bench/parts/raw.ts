@@ -9,8 +9,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RawQuery } from '../../src/scans/query/raw/raw-query.ts';
-import { countRaw } from '../../src/scans/query/raw/raw-walk.ts';
+import type { RawQuery } from '../../src/engine/analytics/raw/raw-query.ts';
+import { countRaw } from '../../src/engine/analytics/raw/raw-walk.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 import type { PartRow } from '../parts.ts';
 import { fillRawScans, rawFilters, rawQuery } from '../raw-scans.ts';

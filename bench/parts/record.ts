@@ -11,7 +11,7 @@ import {
   isFramePayloadSound,
   RecordCursor,
   ScanBatch,
-} from '../../src/scans/record.ts';
+} from '../../src/engine/journal/record.ts';
 
 export const question = 'What does a scan record cost to encode, to seal and to decode?';
 

@@ -4,15 +4,15 @@
 import { readFileSync } from 'node:fs';
 import { createHmac, randomFillSync } from 'node:crypto';
 import { Bench } from 'tinybench';
-import { Agents } from '../../src/scans/visitor/agents.ts';
-import { botReasonOf } from '../../src/scans/visitor/bot.ts';
-import { classifyUserAgent } from '../../src/scans/visitor/device.ts';
+import { Agents } from '../../src/engine/visitor/agents.ts';
+import { botReasonOf } from '../../src/engine/visitor/bot.ts';
+import { classifyUserAgent } from '../../src/engine/visitor/device.ts';
 import { createRandom } from '../random.ts';
-import { Geo, type GeoData } from '../../src/scans/visitor/geo/geo.ts';
-import { openGeo } from '../../src/scans/visitor/geo/geo-data.ts';
-import { type ScanVisitor, Visitor } from '../../src/scans/visitor/visitor.ts';
-import { VisitorIds } from '../../src/scans/visitor/visitor-id.ts';
-import { bundledFiles, openBundledGeo } from '../../test/scans/visitor/geo-data.ts';
+import { Geo, type GeoData } from '../../src/engine/visitor/geo/geo.ts';
+import { openGeo } from '../../src/engine/visitor/geo/geo-data.ts';
+import { type ScanVisitor, Visitor } from '../../src/engine/visitor/visitor.ts';
+import { VisitorIds } from '../../src/engine/visitor/visitor-id.ts';
+import { bundledFiles, openBundledGeo } from '../../test/engine/visitor/geo-data.ts';
 import { parseAddress } from '../../test/support/address.ts';
 
 export const question = 'What does it cost a shard to know who scanned: class, place and hash?';

@@ -8,11 +8,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
-import { ScanBlock } from '../../src/scans/block.ts';
-import { CodeActor } from '../../src/scans/code-actor.ts';
+import { ScanBlock } from '../../src/engine/counting/block.ts';
+import { CodeActor } from '../../src/engine/counting/code-actor.ts';
 import { countryNumber } from '../../src/model/scan.ts';
-import { Summaries } from '../../src/scans/summaries.ts';
-import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
+import { Summaries } from '../../src/engine/counting/summaries.ts';
+import { type Scan, setBlockSequence, Window } from '../../src/engine/counting/window.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 
 export const question = 'What does a window of 5,000 scans over 1 and over 5,000 codes cost?';

@@ -6,7 +6,7 @@
  */
 import { openSync, writeSync } from 'node:fs';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { redirectHead } from '../../src/http/reply-batch.ts';
+import { redirectHead } from '../../src/engine/redirect/reply-batch.ts';
 import { createApp, headerNames } from '../../src/platform/uws/uws-app.ts';
 import { steps } from './steps.ts';
 

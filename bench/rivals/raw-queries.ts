@@ -1,5 +1,5 @@
 /** Asks for raw scans, one query after the other, until its input ends; then says how many were answered. `raw-queries.ts FILE` */
-import { RawQueries } from '../../src/scans/query/raw/raw-queries.ts';
+import { RawQueries } from '../../src/engine/analytics/raw/raw-queries.ts';
 import { rawFilters, rawQuery } from '../raw-scans.ts';
 
 const [path = ''] = process.argv.slice(2);

@@ -3,7 +3,7 @@
  *
  *   node uws.ts PORT TARGET [CERTIFICATE KEY]
  */
-import { redirectHead } from '../../src/http/reply-batch.ts';
+import { redirectHead } from '../../src/engine/redirect/reply-batch.ts';
 import { createApp } from '../../src/platform/uws/uws-app.ts';
 
 const [port, target = '', tlsCertFile = '', tlsKeyFile = ''] = process.argv.slice(2);

@@ -12,7 +12,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { checkTable } from '../../src/scans/visitor/geo/table-units.ts';
+import { checkTable } from '../../src/engine/visitor/geo/table-units.ts';
 import { shipped } from '../../src/platform/shipped.ts';
 import { makeTable, type TableFiles } from './geo-table.ts';
 
@@ -58,7 +58,7 @@ export function makeGeoTable(print: (line: string) => void): void {
 
 /** Of the packages, and of the code that reads their files and writes the table. */
 function keyOfMaking(): number {
-  const geo = '../../src/scans/visitor/geo';
+  const geo = '../../src/engine/visitor/geo';
   const code = ['./geo-table.ts', `${geo}/place.ts`, `${geo}/table-layout.ts`];
   const packageFiles = geoPackages.map((name) => `${name}/package.json`);
   return [...code, ...packageFiles].reduce(

@@ -1,5 +1,5 @@
 /**
- * Makes the table of places (src/scans/visitor/geo/table-layout.ts) of three mmdb files, which the library reads.
+ * Makes the table of places (src/engine/visitor/geo/table-layout.ts) of three mmdb files, which the library reads.
  *
  *     cities    |  London, GB  |      nothing      | Graz, AT |
  *     countries |     US     |   GB   |    nothing     |  AT  |
@@ -15,7 +15,7 @@ import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { Reader } from 'mmdb-lib';
 import { countryNumber } from '../../src/model/scan.ts';
-import { nowhere, parsePlace, type Place } from '../../src/scans/visitor/geo/place.ts';
+import { nowhere, parsePlace, type Place } from '../../src/engine/visitor/geo/place.ts';
 import {
   directoryWords,
   firstsOfIpv4,
@@ -28,7 +28,7 @@ import {
   tableVersion,
   unitHeaderWords,
   valuesMax,
-} from '../../src/scans/visitor/geo/table-layout.ts';
+} from '../../src/engine/visitor/geo/table-layout.ts';
 
 /** Paths of mmdb files. */
 export interface TableFiles {

@@ -16,7 +16,7 @@ import { deadLetterRoutes } from './webhooks/dead-letters.ts';
 import { deliveryRoutes } from './webhooks/deliveries.ts';
 import { eventStreamRoutes } from './events/event-stream.ts';
 import { eventRoutes } from './events/events.ts';
-import { installationBrand } from '../http/pages.ts';
+import { installationBrand } from '../engine/redirect/pages.ts';
 import { inviteRoutes } from './workspaces/invites.ts';
 import { logoRoutes } from './images/logos.ts';
 import { memberRoutes } from './workspaces/members.ts';

@@ -10,10 +10,10 @@ import type { Clock } from '../model/clock.ts';
 import { dayMax, dayMs, type DayRange } from '../model/day.ts';
 import { type Calendar, utcCalendar } from '../model/zones/calendar.ts';
 import type { LocalRange } from '../model/zones/local-range.ts';
-import type { ScanAnalytics } from '../scans/query/analytics.ts';
-import type { Subject } from '../scans/query/subject.ts';
-import type { Analytics } from '../scans/query/answers.ts';
-import { isEmptyFilter, type ScanFilter } from '../scans/query/filter.ts';
+import type { ScanAnalytics } from '../engine/analytics/analytics.ts';
+import type { Subject } from '../engine/analytics/subject.ts';
+import type { Analytics } from '../engine/analytics/answers.ts';
+import { isEmptyFilter, type ScanFilter } from '../engine/analytics/filter.ts';
 import type { Conversions, ConversionSum } from './conversions.ts';
 
 /** Days the series of the totals goes back at most: ten years. */

@@ -19,8 +19,8 @@ import { folderOwner, withFolderLock } from '../engine/takeover/folder-lock.ts';
 import { assertPortFree, assertTlsFiles, type TlsFiles } from '../platform/uws/port.ts';
 import { shipped } from '../platform/shipped.ts';
 import { systemClock } from '../platform/system-clock.ts';
-import { openGeo } from '../scans/visitor/geo/geo-data.ts';
-import { checkTable } from '../scans/visitor/geo/table-units.ts';
+import { openGeo } from '../engine/visitor/geo/geo-data.ts';
+import { checkTable } from '../engine/visitor/geo/table-units.ts';
 
 const runningText = 'a service is running on this data folder';
 const freeText = 'data folder is free';

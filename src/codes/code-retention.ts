@@ -1,7 +1,7 @@
 /**
  * Removes deleted codes: their analytics answer for 90 days, then every trace goes.
  *
- *   deleted_codes: due --ask--> shards remove its numbers (scans/code-expiry.ts)
+ *   deleted_codes: due --ask--> shards remove its numbers (engine/counting/code-expiry.ts)
  *                      --numbersRemoved--> its records go --> ask for the next
  *
  * The entry in deleted_codes goes last, with the records. How far the shards are is in memory alone: after a restart they are

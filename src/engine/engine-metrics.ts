@@ -1,18 +1,18 @@
 /** The metrics of redirect threads, shards, the link table and the LMDB environments, read at each scrape. */
-import type { LinkWriter } from '../links/writer.ts';
+import type { LinkWriter } from './links/writer.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Management } from '../store/management/management.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
-import { unshown } from '../scans/scanned-event.ts';
-import type { RawQueryStats } from '../scans/query/raw/raw-queries.ts';
+import { unshown } from './counting/scanned-event.ts';
+import type { RawQueryStats } from './analytics/raw/raw-queries.ts';
 import type { Logger } from '../platform/log.ts';
 import { linesLost } from '../platform/service-log.ts';
 import { Metrics } from '../platform/metrics.ts';
-import type { Lag } from './watch/journal-lag.ts';
-import type { Journals } from './journals.ts';
-import { errorPageKinds } from '../http/pages.ts';
-import { redirectTotals, type RedirectThreads } from './redirect-threads.ts';
-import { type ShardState, type ShardThreads, shardTotals } from './shard-threads.ts';
+import type { Lag } from './journal/journal-lag.ts';
+import type { Journals } from './journal/journals.ts';
+import { errorPageKinds } from './redirect/pages.ts';
+import { redirectTotals, type RedirectThreads } from './redirect/redirect-threads.ts';
+import { type ShardState, type ShardThreads, shardTotals } from './counting/shard-threads.ts';
 
 const microsecondsPerSecond = 1_000_000;
 /** Bytes of a journal record with an ordinary user agent: turns a lag in bytes into scans. */

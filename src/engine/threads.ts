@@ -8,16 +8,16 @@
  * An edge (EdgeThreads) only redirects and journals; the cores count. When it stops, scans that no core has stay in its journals.
  */
 import type { Config } from '../platform/config/config.ts';
-import type { LinkTableMemory } from '../links/layout.ts';
+import type { LinkTableMemory } from './links/layout.ts';
 import type { Clock } from '../model/clock.ts';
-import type { VisitorSetup } from '../scans/visitor/visitor.ts';
+import type { VisitorSetup } from './visitor/visitor.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../platform/log.ts';
-import { Journals, journalsIn, type JournalsOptions } from './journals.ts';
-import { FolderWatch } from './watch/folder-watch.ts';
-import { RedirectThreads, type RedirectThreadsOptions } from './redirect-threads.ts';
-import { identify } from '../scans/journal/file-identity.ts';
-import { ShardThreads, type ShardThreadsOptions } from './shard-threads.ts';
+import { Journals, journalsIn, type JournalsOptions } from './journal/journals.ts';
+import { FolderWatch } from './folder-watch.ts';
+import { RedirectThreads, type RedirectThreadsOptions } from './redirect/redirect-threads.ts';
+import { identify } from './journal/file-identity.ts';
+import { ShardThreads, type ShardThreadsOptions } from './counting/shard-threads.ts';
 
 interface SharedOptions extends Pick<RedirectThreadsOptions, 'pages' | 'connectionsMax'> {
   readonly config: Config;

@@ -10,10 +10,10 @@
  * The change may be another core's: then the commit is of the cluster's log. On an edge, the feed of links writes and numbers
  * the records (cluster/links/replica-store.ts).
  */
-import type { PageChanges } from '../http/pages.ts';
+import type { PageChanges } from './redirect/pages.ts';
 import { readOr } from '../model/failure.ts';
 import { isSilent, type WorkspacePages } from '../model/routing/pages.ts';
-import type { WorkspaceZone } from '../scans/days/zone-cuts.ts';
+import type { WorkspaceZone } from './counting/days/zone-cuts.ts';
 import type { Management } from '../store/management/management.ts';
 import { pagesChangedAfter } from '../store/management/pages.ts';
 

@@ -9,7 +9,7 @@ import type { LogPruning } from '../cluster/log/log-pruning.ts';
 import type { AppliedSeqs, Mark } from '../cluster/nodes/beat-message.ts';
 import { type JournalOwner, ScanTransfer } from '../cluster/scans/scan-transfer.ts';
 import type { Closers } from '../platform/closers.ts';
-import { identify } from '../scans/journal/file-identity.ts';
+import { identify } from '../engine/journal/file-identity.ts';
 import type { Engine } from '../services.ts';
 import type { HealthCheck } from '../platform/health.ts';
 import type { CoreNode } from './core-node.ts';

@@ -20,7 +20,7 @@ import { type Handler, isRead, type Reply, type Request } from '../platform/uws/
 import { Failure } from '../model/failure.ts';
 import { type Base, openPorts } from '../modules.ts';
 import { openLinkTable } from '../open-engine.ts';
-import type { LinkWriter } from '../links/writer.ts';
+import type { LinkWriter } from '../engine/links/writer.ts';
 import type { HealthCheck, HealthReport } from '../platform/health.ts';
 import { addressQuota } from '../workspaces/memory-quota.ts';
 import type { EdgeFolder } from './edge/edge-folder.ts';

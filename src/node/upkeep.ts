@@ -2,8 +2,8 @@
  * The work of every node between changes of links: limits of codes are compared, link memory is freed, and redirects by old
  * links are counted. On a core that leads, the services also free memory.
  */
-import type { RedirectThreads } from '../engine/redirect-threads.ts';
-import type { LinkWriter } from '../links/writer.ts';
+import type { RedirectThreads } from '../engine/redirect/redirect-threads.ts';
+import type { LinkWriter } from '../engine/links/writer.ts';
 import type { Logger } from '../platform/log.ts';
 import { Ticker } from '../platform/ticker.ts';
 

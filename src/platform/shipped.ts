@@ -16,14 +16,14 @@ import defaults from '../../config/default.json' with { type: 'json' };
 
 /** The entry of each thread, from src. */
 export const workers = {
-  shard: 'scans/shard.worker.ts',
-  redirect: 'http/redirect.worker.ts',
+  shard: 'engine/counting/shard.worker.ts',
+  redirect: 'engine/redirect/redirect.worker.ts',
   render: 'images/render.worker.ts',
   attempt: 'webhooks/attempt/attempt.worker.ts',
   'target-request': 'webhooks/attempt/target-request.worker.ts',
   folder: 'engine/commands/folder.worker.ts',
   'scan-transfer': 'cluster/scans/scan-transfer.worker.ts',
-  'raw-query': 'scans/query/raw/raw-query.worker.ts',
+  'raw-query': 'engine/analytics/raw/raw-query.worker.ts',
 };
 
 /** A file, or a part of one: bytes from 0 to the end, if the bounds are absent. */

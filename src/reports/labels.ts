@@ -1,7 +1,7 @@
 /** What reports and digests call things: numbers, days, countries and the keys of breakdowns, in English. */
 import { dayMs, type DayRange } from '../model/day.ts';
 import { type Calendar, formatLocal } from '../model/zones/calendar.ts';
-import type { BreakdownRow } from '../scans/query/answers.ts';
+import type { BreakdownRow } from '../engine/analytics/answers.ts';
 
 const numbers = new Intl.NumberFormat('en');
 const percents = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });

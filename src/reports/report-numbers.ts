@@ -15,9 +15,9 @@ import type { ReportRange } from '../model/reports/report.ts';
 import { type Calendar, utcCalendar } from '../model/zones/calendar.ts';
 import { shifts, type Until, untilsOf } from '../model/zones/comparison.ts';
 import { type LocalRange, splitAt, type TimeRange } from '../model/zones/local-range.ts';
-import type { ScanAnalytics } from '../scans/query/analytics.ts';
-import type { Subject } from '../scans/query/subject.ts';
-import type { BreakdownRow } from '../scans/query/answers.ts';
+import type { ScanAnalytics } from '../engine/analytics/analytics.ts';
+import type { Subject } from '../engine/analytics/subject.ts';
+import type { BreakdownRow } from '../engine/analytics/answers.ts';
 import type { ReportSubject } from './reports.ts';
 
 /** Days of `all` at most, as of any series: ten years. */

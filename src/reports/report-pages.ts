@@ -13,7 +13,7 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 import type { ReportRange, ReportRecord } from '../model/reports/report.ts';
 import type { Brand } from '../model/routing/pages.ts';
 import { type Calendar, calendarOf, utcCalendar } from '../model/zones/calendar.ts';
-import type { Subject } from '../scans/query/subject.ts';
+import type { Subject } from '../engine/analytics/subject.ts';
 import type { FramedPage } from './page/frame.ts';
 import { reportPage } from './page/report-page.ts';
 import { momentText, zoneText } from './labels.ts';

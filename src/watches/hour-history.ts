@@ -5,10 +5,10 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { dayMs, dayOf, hourMs } from '../model/day.ts';
 import { calendarOf, utcCalendar } from '../model/zones/calendar.ts';
-import type { ScanAnalytics } from '../scans/query/analytics.ts';
+import type { ScanAnalytics } from '../engine/analytics/analytics.ts';
 import type { HourCounts } from './expectation.ts';
 import type { Gap } from '../model/watches/watch.ts';
-import type { Subject } from '../scans/query/subject.ts';
+import type { Subject } from '../engine/analytics/subject.ts';
 
 /** Hours are compared with those of so many weeks before. */
 export const historyMs = 8 * 7 * 24 * hourMs;

@@ -14,7 +14,7 @@ import type { IdSource } from '../model/ids.ts';
 import type { CodeNo } from '../model/numbers.ts';
 import type { TargetChecker } from '../model/watches/watch.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { ScanAnalytics } from '../scans/query/analytics.ts';
+import type { ScanAnalytics } from '../engine/analytics/analytics.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';

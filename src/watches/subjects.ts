@@ -15,7 +15,7 @@ import { codeStatusAt, type QrCodeRecord } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 import type { IdleReason, WatchRecord, WatchSubject } from '../model/watches/watch.ts';
-import type { Subject } from '../scans/query/subject.ts';
+import type { Subject } from '../engine/analytics/subject.ts';
 import type { Management } from '../store/management/management.ts';
 
 const learningMs = 14 * dayMs;

@@ -23,7 +23,7 @@ import {
   type WatchFindings,
   type WatchRecord,
 } from '../model/watches/watch.ts';
-import type { ScanAnalytics } from '../scans/query/analytics.ts';
+import type { ScanAnalytics } from '../engine/analytics/analytics.ts';
 import type { DueEntry } from '../store/due-table.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../platform/log.ts';

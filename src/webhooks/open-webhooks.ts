@@ -20,7 +20,7 @@ import type { Signal } from '../model/signal.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { type DeliveryTables, openDeliveryTables } from '../store/delivery/delivery.ts';
-import { lastBlockBefore } from '../scans/stored-blocks.ts';
+import { lastBlockBefore } from '../engine/counting/stored-blocks.ts';
 import type { BlockNumbers } from './endpoints/endpoint-index.ts';
 import { ScanTakeover } from './outboxes/scan-takeover.ts';
 import type { Management } from '../store/management/management.ts';

@@ -15,8 +15,8 @@ import { createIdSource } from '../../src/model/ids.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { android, crawler, iPhone } from '../api/analytics/counted-api.ts';
 import { actor, openCodes } from '../codes/codes-fixture.ts';
-import { EngineHarness, scanOf } from '../scans/engine-harness.ts';
-import { analyticsOf } from '../scans/plain-model.ts';
+import { EngineHarness, scanOf } from '../engine/counting/engine-harness.ts';
+import { analyticsOf } from '../engine/counting/plain-model.ts';
 import { soon } from '../support/soon.ts';
 import {
   type CampaignsFixture,

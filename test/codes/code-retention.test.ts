@@ -13,11 +13,11 @@ import { dayMs } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { CodeNo } from '../../src/model/numbers.ts';
-import { readCounts } from '../../src/scans/code-counts.ts';
+import { readCounts } from '../../src/engine/counting/code-counts.ts';
 import type { Table } from '../../src/store/environment.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { EngineHarness, scanOf } from '../scans/engine-harness.ts';
+import { EngineHarness, scanOf } from '../engine/counting/engine-harness.ts';
 import { actor, openCodes, type CodesFixture } from './codes-fixture.ts';
 
 const target = 'https://example.com/';

@@ -1,9 +1,9 @@
 /** The application with codes, made with what a test wants to differ. */
 import { join } from 'node:path';
 import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
-import { addressSpace, createLinkTableMemory } from '../../src/links/layout.ts';
-import { LinkReader } from '../../src/links/reader.ts';
-import { LinkWriter } from '../../src/links/writer.ts';
+import { addressSpace, createLinkTableMemory } from '../../src/engine/links/layout.ts';
+import { LinkReader } from '../../src/engine/links/reader.ts';
+import { LinkWriter } from '../../src/engine/links/writer.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import type { Management } from '../../src/store/management/management.ts';
@@ -15,7 +15,7 @@ import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import { packCode } from '../../src/store/management/code-codec.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
-import { routingOf } from '../links/routed.ts';
+import { routingOf } from '../engine/links/routed.ts';
 
 export const actor: Actor = {
   userId: 'usr_00000000000000000001',

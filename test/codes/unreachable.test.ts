@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { unreachableRules } from '../../src/codes/routing/unreachable.ts';
 import type { RouteConditions, RouteRule, TimeWindow } from '../../src/model/routing/routing.ts';
 import { weekdays } from '../../src/model/day.ts';
-import { routingOf } from '../links/routed.ts';
-import { naiveRoute, type NaiveScan } from '../routes/naive.ts';
+import { routingOf } from '../engine/links/routed.ts';
+import { naiveRoute, type NaiveScan } from '../engine/routes/naive.ts';
 
 const ruleOf = (conditions: RouteConditions, at: number): RouteRule => ({
   label: `r${at}`,

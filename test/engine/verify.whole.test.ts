@@ -9,9 +9,9 @@ import {
   listJournals,
   listSegments,
   segmentFile,
-} from '../../src/scans/journal/segments.ts';
+} from '../../src/engine/journal/segments.ts';
 import { resultFiles } from '../../src/store/delivery/result-journal.ts';
-import { linksIn, withLink } from '../../src/store/management/link-blocks.ts';
+import { linksIn, withLink } from '../../src/engine/links/link-blocks.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { sharedFolder } from '../store/temporary-management.ts';

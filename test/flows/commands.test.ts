@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ListenError } from '../../src/platform/uws/port.ts';
-import { writeMmdb } from '../scans/visitor/geo-data.ts';
+import { writeMmdb } from '../engine/visitor/geo-data.ts';
 import { sharedFolder, temporaryFolder } from '../store/temporary-management.ts';
 import { word } from '../support/client.ts';
 import {

@@ -16,7 +16,7 @@ import { type EdgeFolder, openEdgeFolder } from '../../src/node/edge/edge-folder
 import { openEdgeNode } from '../../src/node/edge-node.ts';
 import { openCore } from '../../src/node/open-core.ts';
 import { openEdge } from '../../src/node/open-edge.ts';
-import { listSegments } from '../../src/scans/journal/segments.ts';
+import { listSegments } from '../../src/engine/journal/segments.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { FeedServer } from '../cluster/links/feed-server.ts';
 import { route } from '../codes/codes-fixture.ts';

@@ -17,9 +17,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findNatsServer } from '../../config/demo/nats-server.ts';
-import { checkTable } from '../../src/scans/visitor/geo/table-units.ts';
+import { checkTable } from '../../src/engine/visitor/geo/table-units.ts';
 import { type CommandResult, endOf } from '../support/process.ts';
-import { writeMmdb } from '../scans/visitor/geo-data.ts';
+import { writeMmdb } from '../engine/visitor/geo-data.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 let checkout = '';
@@ -33,7 +33,7 @@ beforeAll(() => {
     'config',
     'src/platform/shipped.ts',
     'src/model',
-    'src/scans',
+    'src/engine/visitor',
   ]) {
     cpSync(join(root, path), inCheckout(path), { recursive: true });
   }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { calendarOfRange, type LocalRange } from '../../src/model/zones/local-range.ts';
-import { unavailable } from '../../src/scans/query/spans.ts';
+import { unavailable } from '../../src/engine/analytics/spans.ts';
 import { reportsMax } from '../../src/model/reports/report.ts';
 import { word } from '../support/client.ts';
 import { makeMember, makeStranger } from '../support/test-client.ts';

@@ -11,15 +11,15 @@ import {
   rulesMax,
   splitMax,
 } from '../../src/model/routing/routing.ts';
-import { programBytesMax } from '../../src/routes/program-layout.ts';
+import { programBytesMax } from '../../src/engine/routes/program-layout.ts';
 import {
   linkBlockBytesMax,
   linkIn,
   linksIn,
   type StoredLink,
   withLink,
-} from '../../src/store/management/link-blocks.ts';
-import { programOf, taggedProgram } from '../links/routed.ts';
+} from '../../src/engine/links/link-blocks.ts';
+import { programOf, taggedProgram } from '../engine/links/routed.ts';
 
 const urlBytesMax = 2_048;
 const numbered = (no: number, length: number, letter: string): string =>

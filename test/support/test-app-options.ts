@@ -8,7 +8,7 @@ import type { HttpServerOptions } from '../../src/http/server.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import type { TargetChecker } from '../../src/model/watches/watch.ts';
 import type { Plan } from '../../src/model/workspace.ts';
-import type { ScanQueries } from '../../src/scans/query/queries.ts';
+import type { ScanQueries } from '../../src/engine/analytics/queries.ts';
 import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { WebhooksOptions } from '../../src/webhooks/open-webhooks.ts';
 

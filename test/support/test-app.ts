@@ -49,7 +49,7 @@ import {
   openWebhookModule,
   openWorkspaceModule,
 } from '../../src/modules.ts';
-import type { ScanQueries } from '../../src/scans/query/queries.ts';
+import type { ScanQueries } from '../../src/engine/analytics/queries.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import type { ReportServices } from '../../src/reports/open-reports.ts';
 import type { Management } from '../../src/store/management/management.ts';

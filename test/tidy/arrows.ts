@@ -32,15 +32,16 @@ const arrows: Readonly<Record<string, string>> = {
     engine/takeover/messages.ts`,
   scans: 'store outbox links workers',
   codes: 'store outbox links routes',
-  campaigns: `store outbox codes scans/query/analytics.ts scans/query/answers.ts scans/query/filter.ts
-    scans/query/subject.ts`,
-  watches: `store outbox scans/query/analytics.ts scans/query/subject.ts
+  campaigns: `store outbox codes engine/analytics/analytics.ts engine/analytics/answers.ts engine/analytics/filter.ts
+    engine/analytics/subject.ts`,
+  watches: `store outbox engine/analytics/analytics.ts engine/analytics/subject.ts
     webhooks/attempt/target-checker.ts`,
   workspaces: 'store outbox',
   billing: 'store outbox',
-  reports: `store workspaces http/pages/colors.ts scans/query/analytics.ts scans/query/answers.ts
-    scans/query/queries.ts scans/query/subject.ts`,
-  webhooks: 'store outbox workers scans/stored-blocks.ts scans/block.ts scans/scanned-event.ts',
+  reports: `store workspaces engine/redirect/pages/colors.ts engine/analytics/analytics.ts engine/analytics/answers.ts
+    engine/analytics/queries.ts engine/analytics/subject.ts`,
+  webhooks:
+    'store outbox workers engine/counting/stored-blocks.ts engine/counting/block.ts engine/counting/scanned-event.ts',
   images: 'store workers',
   mail: '',
   dashboard: '',
@@ -125,7 +126,7 @@ function refuse(path: string, { from, target, isTypeOnly }: Import): string | un
   return `${module} may not import ${target}; take it as a parameter, move it down, or see test/tidy/arrows.ts`;
 }
 
-/** `src/scans/journal/writer.ts` -> `scans`, `src/app.ts` -> `app.ts`. */
+/** `src/engine/journal/writer.ts` -> `scans`, `src/app.ts` -> `app.ts`. */
 const moduleOf = (path: string): string => path.split('/')[1] ?? '';
 
 /** `zod/v4` -> `zod`, `@nats-io/jetstream/x` -> `@nats-io/jetstream`. */
@@ -137,6 +138,6 @@ function allowedOf(module: string): string {
   return `${everywhere} ${row === '*' ? rows.slice(0, rows.indexOf(module)).join(' ') : row}`;
 }
 
-/** `store scans/block.ts` covers all of `src/store/`, and `src/scans/block.ts`. */
+/** `store engine/counting/block.ts` covers all of `src/store/`, and `src/engine/counting/block.ts`. */
 const covers = (places: string, path: string): boolean =>
   places.split(/\s+/).some((place) => `${path}/`.startsWith(`src/${place}/`));

@@ -30,9 +30,9 @@ const loaded: Readonly<Record<string, readonly string[]>> = {
     'zod',
     'zod-openapi',
   ],
-  'src/scans/shard.worker.ts': ['bowser', 'isbot', 'lmdb', 'mmdb-lib', 'msgpackr'],
+  'src/engine/counting/shard.worker.ts': ['bowser', 'isbot', 'lmdb', 'mmdb-lib', 'msgpackr'],
   // Rules ask for device and browser, and an answer cannot wait until its parser is loaded: 1 MB a thread.
-  'src/http/redirect.worker.ts': [
+  'src/engine/redirect/redirect.worker.ts': [
     'bowser',
     'hdr-histogram-js/dist/JsHistogramFactory.js',
     'ipaddr.js',
@@ -76,16 +76,16 @@ export const checkEntryPackages: Law = (sources) => {
 /** Beside each file stand its functions that are not on that path and may wait. */
 const hotFiles: Readonly<Record<string, readonly string[]>> = {
   // What stops listening waits for open connections.
-  'src/http/redirect.worker.ts': ['drain', 'handOver', 'leave'],
-  'src/http/redirect.ts': [],
-  'src/http/conditional-link.ts': [],
-  'src/http/reply-batch.ts': [],
-  'src/links/reader.ts': [],
-  'src/routes/program-reader.ts': [],
+  'src/engine/redirect/redirect.worker.ts': ['drain', 'handOver', 'leave'],
+  'src/engine/redirect/redirect.ts': [],
+  'src/engine/redirect/conditional-link.ts': [],
+  'src/engine/redirect/reply-batch.ts': [],
+  'src/engine/links/reader.ts': [],
+  'src/engine/routes/program-reader.ts': [],
   // The disk sync is awaited beside the path, by a timer or by `power` durability.
-  'src/scans/journal/writer.ts': ['close', 'syncAll', 'syncCovering'],
-  'src/scans/code-actor.ts': [],
-  'src/scans/window.ts': [],
+  'src/engine/journal/writer.ts': ['close', 'syncAll', 'syncCovering'],
+  'src/engine/counting/code-actor.ts': [],
+  'src/engine/counting/window.ts': [],
 };
 
 const logs = /^src\/platform\/.*(log|warning)/;

@@ -6,8 +6,8 @@ import {
   listJournals,
   listSegments,
   segmentFile,
-} from '../../src/scans/journal/segments.ts';
-import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
+} from '../../src/engine/journal/segments.ts';
+import { openScanQueries, type ScanQueries } from '../../src/engine/analytics/queries.ts';
 import { unpackCode } from '../../src/store/management/code-codec.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';

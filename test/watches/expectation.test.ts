@@ -14,8 +14,8 @@ import {
 import { dayMs, hourMs } from '../../src/model/day.ts';
 import { localHoursOf, readHours } from '../../src/watches/hour-history.ts';
 import { iPhone } from '../api/analytics/counted-api.ts';
-import { scanOf } from '../scans/engine-harness.ts';
-import { openEngine } from '../scans/engine-steps.ts';
+import { scanOf } from '../engine/counting/engine-harness.ts';
+import { openEngine } from '../engine/counting/engine-steps.ts';
 import { noonMs } from './watches-fixture.ts';
 
 const week = 168;

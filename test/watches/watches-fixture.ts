@@ -2,7 +2,7 @@
 import type { Counting } from '../../src/campaigns/campaign-scheduler.ts';
 import { type DayRange, dayMs, isoTime } from '../../src/model/day.ts';
 import type { EventKind } from '../../src/model/event.ts';
-import type { Subject } from '../../src/scans/query/subject.ts';
+import type { Subject } from '../../src/engine/analytics/subject.ts';
 import type { WatchDraft } from '../../src/watches/watches.ts';
 import { FakeScans } from '../support/fakes/fake-scans.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';

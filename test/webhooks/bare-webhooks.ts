@@ -1,7 +1,7 @@
 /** Webhooks without an application, and scans for them: what the model and the cores of a cluster have in common. */
 import type { Signal } from '../../src/model/signal.ts';
-import { scannedEventId } from '../../src/scans/scanned-event.ts';
-import { storedBlocks } from '../../src/scans/stored-blocks.ts';
+import { scannedEventId } from '../../src/engine/counting/scanned-event.ts';
+import { storedBlocks } from '../../src/engine/counting/stored-blocks.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { Metrics } from '../../src/platform/metrics.ts';
 import {
@@ -14,7 +14,7 @@ import {
   type HarnessOptions,
   type ScanInput,
   scanOf,
-} from '../scans/engine-harness.ts';
+} from '../engine/counting/engine-harness.ts';
 import type { TestClock } from '../support/fakes/test-clock.ts';
 import { sourceId } from '../../src/model/ids.ts';
 import { toWheelMs } from '../../src/model/wheel-time.ts';

@@ -18,7 +18,7 @@ import type { Replicator, StoredWrite } from '../../src/store/replicated-transac
 import { createLog } from '../../src/platform/log.ts';
 import type { AttemptSender, SentResult } from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
-import type { EngineHarness } from '../scans/engine-harness.ts';
+import type { EngineHarness } from '../engine/counting/engine-harness.ts';
 import { temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 import { openBareEngine, openBareWebhooks, scansBy } from './bare-webhooks.ts';

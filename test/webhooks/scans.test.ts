@@ -4,7 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { Signal } from '../../src/model/signal.ts';
 import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { SentEvents } from '../../src/webhooks/outboxes/sent-events.ts';
-import { scanOf } from '../scans/engine-harness.ts';
+import { scanOf } from '../engine/counting/engine-harness.ts';
 import { phone } from './bare-webhooks.ts';
 import { bot, codeOf, openScanEngine } from './outboxes/reader-checks.ts';
 import { startMs } from '../support/fakes/test-clock.ts';

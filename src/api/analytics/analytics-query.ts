@@ -11,9 +11,9 @@ import {
   utcCalendar,
   type WeekStart,
 } from '../../model/zones/calendar.ts';
-import type { Subject } from '../../scans/query/subject.ts';
-import type { ScanFilter } from '../../scans/query/filter.ts';
-import type { Interval } from '../../scans/query/series.ts';
+import type { Subject } from '../../engine/analytics/subject.ts';
+import type { ScanFilter } from '../../engine/analytics/filter.ts';
+import type { Interval } from '../../engine/analytics/series.ts';
 import { tagLengthMax } from '../../codes/rules.ts';
 import { timeZoneField } from '../codes/time-zone.ts';
 import { givenId } from '../fields.ts';

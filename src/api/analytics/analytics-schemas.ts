@@ -1,7 +1,7 @@
 /** The shapes that analytics of codes, campaigns and the workspace share. */
 import { z } from 'zod';
-import { type Analytics, breakdowns, routeBreakdowns } from '../../scans/query/answers.ts';
-import { intervals } from '../../scans/query/series.ts';
+import { type Analytics, breakdowns, routeBreakdowns } from '../../engine/analytics/answers.ts';
+import { intervals } from '../../engine/analytics/series.ts';
 import { count, queryDay } from '../fields.ts';
 
 /** A day in an answer. */

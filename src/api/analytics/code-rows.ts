@@ -4,10 +4,10 @@ import type { Codes } from '../../codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { readOr } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
-import type { CodeScans, Subject } from '../../scans/query/subject.ts';
-import type { BreakdownRow } from '../../scans/query/answers.ts';
-import { isEmptyFilter, type ScanFilter } from '../../scans/query/filter.ts';
-import type { ScanQueries } from '../../scans/query/queries.ts';
+import type { CodeScans, Subject } from '../../engine/analytics/subject.ts';
+import type { BreakdownRow } from '../../engine/analytics/answers.ts';
+import { isEmptyFilter, type ScanFilter } from '../../engine/analytics/filter.ts';
+import type { ScanQueries } from '../../engine/analytics/queries.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
 import type { GroupBreakdownBy } from './analytics-schemas.ts';
 

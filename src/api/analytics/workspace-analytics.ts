@@ -7,7 +7,7 @@ import type { Clock } from '../../model/clock.ts';
 import { readOr } from '../../model/failure.ts';
 import type { Calendar } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
-import { isEmptyFilter } from '../../scans/query/filter.ts';
+import { isEmptyFilter } from '../../engine/analytics/filter.ts';
 import { checkOrder, idField } from '../fields.ts';
 import { shortUrl, shownName, shownTarget } from '../codes/code-schemas.ts';
 import type { Route } from '../route.ts';
@@ -33,7 +33,7 @@ import {
   totalsShape,
 } from './analytics-schemas.ts';
 import { checkLength } from './analytics-query.ts';
-import { type CodeScans, mostScansFirst } from '../../scans/query/subject.ts';
+import { type CodeScans, mostScansFirst } from '../../engine/analytics/subject.ts';
 import { groupRows, scansByCode } from './code-rows.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 

@@ -6,7 +6,7 @@ import { Failure } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import { missedReasons } from '../../model/routing/labels.ts';
 import { Browser, Device, Os, unknownCountry } from '../../model/scan.ts';
-import { resolveRoute } from '../../routes/resolve.ts';
+import { resolveRoute } from '../../engine/routes/resolve.ts';
 import { moment } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import { routeCountry, wordOf } from './routing-schemas.ts';

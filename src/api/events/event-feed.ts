@@ -7,7 +7,7 @@
  * position takes about 10 µs. Within a chunk, events of the outbox come before scans.
  */
 import type { EventKind } from '../../model/event.ts';
-import type { EventCursor } from '../../scans/query/scan-events.ts';
+import type { EventCursor } from '../../engine/analytics/scan-events.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Role } from '../../model/workspace.ts';
 import { eventText } from './event-view.ts';

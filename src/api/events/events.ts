@@ -12,7 +12,7 @@
 import { z } from 'zod';
 import type { EventEnvelope, EventKind } from '../../model/event.ts';
 import { idTimeMs } from '../../model/ids.ts';
-import type { ScanQueries } from '../../scans/query/queries.ts';
+import type { ScanQueries } from '../../engine/analytics/queries.ts';
 import type { Role } from '../../model/workspace.ts';
 import { eventText } from './event-view.ts';
 import { cursorField, queryInteger } from '../fields.ts';

@@ -18,8 +18,8 @@ import { invalid } from '../../model/failure.ts';
 import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import type { ScanQueries } from '../../scans/query/queries.ts';
-import type { EventCursor } from '../../scans/query/scan-events.ts';
+import type { ScanQueries } from '../../engine/analytics/queries.ts';
+import type { EventCursor } from '../../engine/analytics/scan-events.ts';
 import type { Positions } from '../positions.ts';
 
 /** A scan is committed within 400 ms; twice that and some. */

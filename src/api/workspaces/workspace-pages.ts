@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { mergePatch } from '../../codes/merge-patch.ts';
-import { previewPage } from '../../http/pages.ts';
+import { previewPage } from '../../engine/redirect/pages.ts';
 import type { Logos } from '../../images/logo/logos.ts';
 import { Failure, invalid, notFound } from '../../model/failure.ts';
 import { weekStarts } from '../../model/zones/calendar.ts';

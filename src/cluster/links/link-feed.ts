@@ -17,9 +17,9 @@ import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import { Signal } from '../../model/signal.ts';
-import { linkBlockOf } from '../../store/management/link-blocks.ts';
+import { linkBlockOf } from '../../engine/links/link-blocks.ts';
 import { linkChangesOf } from '../../store/management/link-changes.ts';
-import { readLinkBlock } from '../../store/management/link-repair.ts';
+import { readLinkBlock } from '../../engine/links/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
 import { pagesChangedAfter } from '../../store/management/pages.ts';
 import {

@@ -13,7 +13,7 @@ import type { Clock } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import { Signal } from '../../model/signal.ts';
-import { linkBlockBytesMax } from '../../store/management/link-blocks.ts';
+import { linkBlockBytesMax } from '../../engine/links/link-blocks.ts';
 import type { Logger } from '../../platform/log.ts';
 import {
   blocksEnd,

@@ -11,7 +11,7 @@
 import { noPages, parsePages } from '../../model/routing/pages.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import type { Table } from '../../store/environment.ts';
-import { linksIn } from '../../store/management/link-blocks.ts';
+import { linksIn } from '../../engine/links/link-blocks.ts';
 import type { Management } from '../../store/management/management.ts';
 import { putPages } from '../../store/management/pages.ts';
 import {

@@ -17,7 +17,7 @@
 import type { Clock } from '../../model/clock.ts';
 import type { IdSource } from '../../model/ids.ts';
 import { Signal } from '../../model/signal.ts';
-import { journalsMax, machineJournalsMax } from '../../scans/journal/positions.ts';
+import { journalsMax, machineJournalsMax } from '../../engine/journal/positions.ts';
 import type { NodeRecord, NodeRole, Registration } from '../../store/management/cluster.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { JournalOwner } from '../scans/scan-transfer.ts';

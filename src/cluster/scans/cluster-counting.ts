@@ -11,8 +11,8 @@
  * A new leader knows all beats since its own process started: every core receives them.
  */
 import type { Clock } from '../../model/clock.ts';
-import type { CountingMark } from '../../scans/counting.ts';
-import type { JournalPositions } from '../../scans/journal/positions.ts';
+import type { CountingMark } from '../../engine/counting/counting.ts';
+import type { JournalPositions } from '../../engine/journal/positions.ts';
 import type { NodeRecord } from '../../store/management/cluster.ts';
 import type { Beat, Journaled } from '../nodes/beat-message.ts';
 

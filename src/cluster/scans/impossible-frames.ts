@@ -11,14 +11,14 @@
 import { partitionOf } from '../../model/code.ts';
 import { dayMs } from '../../model/day.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
-import { findFrameHeader } from '../../scans/journal/segments.ts';
+import { findFrameHeader } from '../../engine/journal/segments.ts';
 import {
   frameHeaderBytes,
   framePayloadBytes,
   isFrameHeader,
   isFramePayloadSound,
   RecordCursor,
-} from '../../scans/record.ts';
+} from '../../engine/journal/record.ts';
 import { workspaceCountersFirst } from '../../store/scans/scans.ts';
 
 /** Brokers keep what a core has not read for 7 days; an edge that was cut off for longer loses those scans. */

@@ -1,6 +1,6 @@
-/** The journals of all edges on a core's disk: written as a redirect thread writes its own (scans/journal/writer.ts). */
-import { JournalWriter, type JournalWriterOptions } from '../../scans/journal/writer.ts';
-import type { JournalPositions } from '../../scans/journal/positions.ts';
+/** The journals of all edges on a core's disk: written as a redirect thread writes its own (engine/journal/writer.ts). */
+import { JournalWriter, type JournalWriterOptions } from '../../engine/journal/writer.ts';
+import type { JournalPositions } from '../../engine/journal/positions.ts';
 import type { JournalSink } from './scan-receiver.ts';
 
 export interface JournalFilesSinkOptions {

@@ -4,13 +4,13 @@
  */
 import { closeSync, fdatasync, openSync, readSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { findFrameHeader, listSegments, segmentFile } from '../../scans/journal/segments.ts';
+import { findFrameHeader, listSegments, segmentFile } from '../../engine/journal/segments.ts';
 import {
   frameBytesMax,
   frameHeaderBytes,
   framePayloadBytes,
   isFrameHeader,
-} from '../../scans/record.ts';
+} from '../../engine/journal/record.ts';
 import type { JournalPiece, JournalSource } from './scan-uplink.ts';
 
 export class JournalFiles implements JournalSource {

@@ -6,8 +6,8 @@
  * A thread that sleeps costs the next write a wake-up, so it does not fall asleep between two scans of a busy time.
  */
 import type { Timers } from '../../model/clock.ts';
-import type { JournalPositions } from '../../scans/journal/positions.ts';
-import { journalFolder, listSegments } from '../../scans/journal/segments.ts';
+import type { JournalPositions } from '../../engine/journal/positions.ts';
+import { journalFolder, listSegments } from '../../engine/journal/segments.ts';
 import type { OrderedLog } from '../log/ordered-log.ts';
 import { JournalFiles } from './journal-source.ts';
 import { ScanUplink } from './scan-uplink.ts';

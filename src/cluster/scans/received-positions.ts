@@ -13,7 +13,7 @@ import {
   listSegments,
   openSegment,
   segmentFile,
-} from '../../scans/journal/segments.ts';
+} from '../../engine/journal/segments.ts';
 import type { StoreEnvironment, Table } from '../../store/environment.ts';
 import { openScanStore } from '../../store/scans/scans.ts';
 import type { ReadPosition } from './scan-receiver.ts';

@@ -6,7 +6,7 @@
  *
  * Readers return undefined for another version, and for other bytes.
  */
-import { journalsMax } from '../../scans/journal/positions.ts';
+import { journalsMax } from '../../engine/journal/positions.ts';
 import { isCount, messageFormat } from '../message-fields.ts';
 
 export const scanStream = 'SCANS';
@@ -24,7 +24,7 @@ export interface ScanMessage {
   readonly after: number;
   /** Position of the first byte: above `after` where the journal has a hole. */
   readonly from: number;
-  /** Whole frames (scans/record.ts). */
+  /** Whole frames (engine/journal/record.ts). */
   readonly bytes: Uint8Array;
 }
 

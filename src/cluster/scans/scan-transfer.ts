@@ -3,8 +3,8 @@
  * of the cluster. After a death it starts again where the journals end, and where the log was read.
  */
 import type { Clock } from '../../model/clock.ts';
-import type { FileIdentity } from '../../scans/journal/file-identity.ts';
-import type { JournalPositions } from '../../scans/journal/positions.ts';
+import type { FileIdentity } from '../../engine/journal/file-identity.ts';
+import type { JournalPositions } from '../../engine/journal/positions.ts';
 import { shipped } from '../../platform/shipped.ts';
 import type { Logger } from '../../platform/log.ts';
 import { sparseWarning } from '../../platform/sparse-warning.ts';

@@ -3,8 +3,8 @@
  *
  * It runs without brokers as well: then it tries to reach them, and own journals wait on the disk.
  */
-import { assertInPlace } from '../../scans/journal/file-identity.ts';
-import { JournalPositions } from '../../scans/journal/positions.ts';
+import { assertInPlace } from '../../engine/journal/file-identity.ts';
+import { JournalPositions } from '../../engine/journal/positions.ts';
 import { systemClock, systemTimers } from '../../platform/system-clock.ts';
 import { openThreadChannel } from '../../platform/workers/supervised-thread.ts';
 import { beginNats } from '../nats/nats-connection.ts';

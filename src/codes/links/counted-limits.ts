@@ -1,5 +1,5 @@
 /** Scan limits that the link table counts down, and where each begins. */
-import { keepScansLeft } from '../../links/layout.ts';
+import { keepScansLeft } from '../../engine/links/layout.ts';
 import { readOr } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 

@@ -2,7 +2,7 @@
  * Brings stored links into the link table: all at start, and each one after its change is committed. Publishing reads the
  * newest committed link, so any order of publishing ends with the newest.
  *
- * A damaged block is rebuilt from its codes' records (store/management/link-repair.ts). If a link
+ * A damaged block is rebuilt from its codes' records (engine/links/link-repair.ts). If a link
  * cannot be read, or its limit has no readable scans to count down from, the table has it as damaged: it is refused.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -16,9 +16,9 @@ import {
   linksIn,
   type StoredLink,
   withLink,
-} from '../../store/management/link-blocks.ts';
+} from '../../engine/links/link-blocks.ts';
 import { numberLinkChange } from '../../store/management/link-changes.ts';
-import { linkOf, readLinkBlock, repairLinkBlock } from '../../store/management/link-repair.ts';
+import { linkOf, readLinkBlock, repairLinkBlock } from '../../engine/links/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { Logger } from '../../platform/log.ts';
 import { CountedLimits } from './counted-limits.ts';

@@ -2,7 +2,7 @@
  * The interface through which a committed change reaches the redirect threads; `links/` implements it in shared memory.
  * Every redirect thread sees the effect of `put` and `delete` when they return.
  */
-import type { Link } from '../../links/layout.ts';
+import type { Link } from '../../engine/links/layout.ts';
 
 export interface LinkTable {
   /** Fills the table at start; links/writer.ts has its preconditions. */

@@ -6,7 +6,7 @@
 import type { Fault } from '../../model/failure.ts';
 import { reservedLabels, targetLabel } from '../../model/routing/labels.ts';
 import { routeTargetsMax } from '../../model/routing/routing.ts';
-import { utmToken, utmTokens, withUtm } from '../../routes/utm.ts';
+import { utmToken, utmTokens, withUtm } from '../../engine/routes/utm.ts';
 import { fault } from '../rules.ts';
 import { type CheckedTarget, isFaults, tooLong, urlLengthMax, validateTarget } from '../targets.ts';
 import { type GivenRoutes, type GivenUtm, keptUtm } from './route-fields.ts';

@@ -18,7 +18,7 @@ import {
   listSegments,
   openSegment,
   segmentFile,
-} from '../../scans/journal/segments.ts';
+} from '../journal/segments.ts';
 import { DataFolderError } from '../data-folder.ts';
 import { type ByteRange, type CopiedFile, copyHandle } from './copy-files.ts';
 

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf, systemErrorCode } from '../../model/failure.ts';
-import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
+import { journalFolder, listJournals, listSegments } from '../journal/segments.ts';
 import { statsTable } from '../../store/delivery/delivery.ts';
 import { resultFiles } from '../../store/delivery/result-journal.ts';
 import { StoreEnvironment, type Table } from '../../store/environment.ts';

@@ -9,7 +9,7 @@
  *   endpoint     management      stats of the deliveries
  *   block        scans           position of the deliveries, first block of an endpoint
  */
-import { ScanBlock } from '../../scans/block.ts';
+import { ScanBlock } from '../counting/block.ts';
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 import type { Management, Sequence } from '../../store/management/management.ts';
 import {

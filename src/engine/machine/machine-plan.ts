@@ -9,7 +9,7 @@
  */
 import { availableParallelism, totalmem } from 'node:os';
 import type { Config } from '../../platform/config/config.ts';
-import { machineJournalsMax } from '../../scans/journal/positions.ts';
+import { machineJournalsMax } from '../journal/positions.ts';
 
 const mebibyte = 2 ** 20;
 /** Measured: 500 scans/s, a webhook endpoint, dashboard and images in use. */

@@ -6,15 +6,10 @@
  */
 import type { QrCodeRecord } from '../../model/code.ts';
 import type { CodeNo } from '../../model/numbers.ts';
-import { Summaries } from '../../scans/summaries.ts';
+import { Summaries } from '../counting/summaries.ts';
 import { unpackCode } from '../../store/management/code-codec.ts';
-import {
-  linkBlockOf,
-  linkIn,
-  linksIn,
-  type StoredLink,
-} from '../../store/management/link-blocks.ts';
-import { linkOf } from '../../store/management/link-repair.ts';
+import { linkBlockOf, linkIn, linksIn, type StoredLink } from '../links/link-blocks.ts';
+import { linkOf } from '../links/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
 import { type ScanStore, workspaceOfCounter } from '../../store/scans/scans.ts';
 import { type Findings, type Pause, restoreRemedy } from './findings.ts';

@@ -11,14 +11,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { systemErrorCode } from '../../model/failure.ts';
-import { JournalReader } from '../../scans/journal/reader.ts';
+import { JournalReader } from '../journal/reader.ts';
 import {
   journalFolder,
   listJournals,
   listSegments,
   segmentFile,
   soundEnd,
-} from '../../scans/journal/segments.ts';
+} from '../journal/segments.ts';
 import { walkSnapshot } from '../../store/data-file/walk.ts';
 import { deliveryVersion, openDeliveryTables } from '../../store/delivery/delivery.ts';
 import { damagedLines, resultFiles } from '../../store/delivery/result-journal.ts';

@@ -2,7 +2,7 @@
 import type { LinkReplica } from '../../cluster/links/link-replica.ts';
 import type { LinkLoader } from '../../codes/links/link-loader.ts';
 import { registerLinkTable, registerRedirects } from '../../engine/engine-metrics.ts';
-import type { LinkWriter } from '../../links/writer.ts';
+import type { LinkWriter } from '../../engine/links/writer.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { HealthCheck } from '../../platform/health.ts';
 import type { Metrics } from '../../platform/metrics.ts';

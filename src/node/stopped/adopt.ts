@@ -26,7 +26,7 @@ import { scanStream } from '../../cluster/scans/scan-messages.ts';
 import { takeAsWhole } from '../../cluster/scans/received-positions.ts';
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
-import { listJournals } from '../../scans/journal/segments.ts';
+import { listJournals } from '../../engine/journal/segments.ts';
 import { lowestWatermarks } from '../../store/scans/scans.ts';
 import { createLog } from '../../platform/log.ts';
 import { registerFirstCore } from '../begin-cluster.ts';

@@ -22,7 +22,7 @@ import {
 import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
 import { syncFolder } from '../../platform/small-files.ts';
 import { isLockName, withFolderLock } from '../../engine/takeover/folder-lock.ts';
-import { journalEnd, journalFolder } from '../../scans/journal/segments.ts';
+import { journalEnd, journalFolder } from '../../engine/journal/segments.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import type { NodeContext } from '../context.ts';
 import { type StoppedNodeOptions, withBrokers } from './stopped-node.ts';

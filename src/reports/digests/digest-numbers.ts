@@ -3,7 +3,7 @@ import type { QrCodeRecord } from '../../model/code.ts';
 import { readOr } from '../../model/failure.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 import type { WorkspaceRecord } from '../../model/workspace.ts';
-import type { ScanQueries } from '../../scans/query/queries.ts';
+import type { ScanQueries } from '../../engine/analytics/queries.ts';
 import { type Share, zoneText } from '../labels.ts';
 import type { Calendar } from '../../model/zones/calendar.ts';
 import { type Numbers, readLocal, readNumbers } from '../report-numbers.ts';

@@ -3,7 +3,7 @@
  * The page loads nothing, sends no referrer and is not indexed. User input is escaped as text.
  */
 import { createHash } from 'node:crypto';
-import { accents } from '../../http/pages/colors.ts';
+import { accents } from '../../engine/redirect/pages/colors.ts';
 import type { Brand } from '../../model/routing/pages.ts';
 import { escapeHtml } from '../../model/text.ts';
 import { pageRules } from './page-style.ts';

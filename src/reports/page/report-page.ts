@@ -6,7 +6,7 @@ import type { Brand } from '../../model/routing/pages.ts';
 import { type ReportRange, reportRanges } from '../../model/reports/report.ts';
 import { escapeHtml } from '../../model/text.ts';
 import { calendarOfRange } from '../../model/zones/local-range.ts';
-import type { BreakdownRow } from '../../scans/query/answers.ts';
+import type { BreakdownRow } from '../../engine/analytics/answers.ts';
 import {
   capital,
   changeText,

@@ -7,13 +7,13 @@
  *
  * If no endpoint of a code's workspace listens, only the group header is read. Spans have 100 scans of a code, and a
  * position counts scans within a block, so reading can pause anywhere; a list never crosses a span. A scan's text is
- * the same in every list and in `GET /events` (scans/scanned-event.ts).
+ * the same in every list and in `GET /events` (engine/counting/scanned-event.ts).
  */
 import type { ScannedCode } from '../../model/code.ts';
 import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
-import type { ScanBlock } from '../../scans/block.ts';
-import { blockOfEvent, lastBlockOf, storedBlocks } from '../../scans/stored-blocks.ts';
+import type { ScanBlock } from '../../engine/counting/block.ts';
+import { blockOfEvent, lastBlockOf, storedBlocks } from '../../engine/counting/stored-blocks.ts';
 import type { DeliveryRef, DeliveryForm, Position } from '../../store/delivery/delivery.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { type Delivery, freshDelivery, newestFirst } from '../deliveries/delivery.ts';
@@ -30,7 +30,7 @@ import {
 } from './outbox-reader.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
-import { scannedEvent, takeShown } from '../../scans/scanned-event.ts';
+import { scannedEvent, takeShown } from '../../engine/counting/scanned-event.ts';
 import type { SentEvents } from './sent-events.ts';
 
 /** Bounds of one read, and so of the time that it blocks the control thread. */

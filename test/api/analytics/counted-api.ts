@@ -1,6 +1,6 @@
 /** The API over scans that a real engine has counted: one shard, one clock that stands still, a client of the owner. */
 import { afterAll } from 'vitest';
-import { EngineHarness, scanOf } from '../../scans/engine-harness.ts';
+import { EngineHarness, scanOf } from '../../engine/counting/engine-harness.ts';
 import { type CallOptions, word } from '../../support/client.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { useTestApi } from '../../support/test-client.ts';

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { cities, networkSize } from '../../../src/cli/demo/content.ts';
 import { days, type DemoScan, trafficOf } from '../../../src/cli/demo/traffic.ts';
 import { dayOf, hourMs } from '../../../src/model/day.ts';
-import { Geo } from '../../../src/scans/visitor/geo/geo.ts';
-import { openBundledGeo } from '../../scans/visitor/geo-data.ts';
+import { Geo } from '../../../src/engine/visitor/geo/geo.ts';
+import { openBundledGeo } from '../../engine/visitor/geo-data.ts';
 
 /** A Wednesday. */
 const today = dayOf(Date.UTC(2026, 5, 10));

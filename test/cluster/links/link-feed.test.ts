@@ -7,11 +7,11 @@ import { LinkFeed } from '../../../src/cluster/links/link-feed.ts';
 import { blocksEnd, decodePiece, type LinkPiece } from '../../../src/cluster/links/link-piece.ts';
 import { ReplicaStore } from '../../../src/cluster/links/replica-store.ts';
 import type { Request } from '../../../src/platform/uws/request.ts';
-import { linkIn, type StoredLink, withLink } from '../../../src/store/management/link-blocks.ts';
+import { linkIn, type StoredLink, withLink } from '../../../src/engine/links/link-blocks.ts';
 import { numberLinkChange } from '../../../src/store/management/link-changes.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { systemClock } from '../../../src/platform/system-clock.ts';
-import { taggedProgram } from '../../links/routed.ts';
+import { taggedProgram } from '../../engine/links/routed.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 
 const pieceBytes = 1_048_576 + 50_000;

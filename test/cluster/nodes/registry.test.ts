@@ -7,7 +7,7 @@ import {
   Registry,
 } from '../../../src/cluster/nodes/registry.ts';
 import { createIdSource } from '../../../src/model/ids.ts';
-import { journalsMax } from '../../../src/scans/journal/positions.ts';
+import { journalsMax } from '../../../src/engine/journal/positions.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 
 const clock = { now: () => 1_000, monotonicMs: () => 1_000 };

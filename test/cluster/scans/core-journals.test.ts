@@ -5,17 +5,17 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JournalFilesSink } from '../../../src/cluster/scans/journal-sink.ts';
 import { ReadPositions, takeAsWhole } from '../../../src/cluster/scans/received-positions.ts';
 import { type DataFolder, dataFolderAt } from '../../../src/engine/data-folder.ts';
-import { Journals } from '../../../src/engine/journals.ts';
+import { Journals } from '../../../src/engine/journal/journals.ts';
 import {
   journalFolder,
   listSegments,
   pruneJournal,
   segmentFile,
-} from '../../../src/scans/journal/segments.ts';
-import { type JournalDisk, systemDisk } from '../../../src/scans/journal/writer.ts';
+} from '../../../src/engine/journal/segments.ts';
+import { type JournalDisk, systemDisk } from '../../../src/engine/journal/writer.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { createLog } from '../../../src/platform/log.ts';
-import { frameOf } from '../../scans/journal-files.ts';
+import { frameOf } from '../../engine/journal/journal-files.ts';
 import { openFilesIn } from '../../support/leaks.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';
 import { JournalCopies, visits } from './journal-copies.ts';

@@ -5,11 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JournalFilesSink } from '../../../src/cluster/scans/journal-sink.ts';
 import { JournalFiles } from '../../../src/cluster/scans/journal-source.ts';
-import { JournalPositions } from '../../../src/scans/journal/positions.ts';
-import { JournalReader } from '../../../src/scans/journal/reader.ts';
-import { journalFolder, recoverJournal, segmentFile } from '../../../src/scans/journal/segments.ts';
-import { type JournalDisk, JournalWriter, systemDisk } from '../../../src/scans/journal/writer.ts';
-import { frameHeaderBytes, framePayloadBytes } from '../../../src/scans/record.ts';
+import { JournalPositions } from '../../../src/engine/journal/positions.ts';
+import { JournalReader } from '../../../src/engine/journal/reader.ts';
+import {
+  journalFolder,
+  recoverJournal,
+  segmentFile,
+} from '../../../src/engine/journal/segments.ts';
+import { type JournalDisk, JournalWriter, systemDisk } from '../../../src/engine/journal/writer.ts';
+import { frameHeaderBytes, framePayloadBytes } from '../../../src/engine/journal/record.ts';
 
 export class JournalCopies {
   readonly root = mkdtempSync(join(tmpdir(), 'quietzone-copies-'));

@@ -8,9 +8,9 @@ import {
   pruneJournal,
   recoverJournal,
   segmentFile,
-} from '../../../src/scans/journal/segments.ts';
-import { batchBytesMax, frameHeaderBytes } from '../../../src/scans/record.ts';
-import { frameOf } from '../../scans/journal-files.ts';
+} from '../../../src/engine/journal/segments.ts';
+import { batchBytesMax, frameHeaderBytes } from '../../../src/engine/journal/record.ts';
+import { frameOf } from '../../engine/journal/journal-files.ts';
 import { openFilesIn } from '../../support/leaks.ts';
 import { JournalCopies, Visits, visits } from './journal-copies.ts';
 

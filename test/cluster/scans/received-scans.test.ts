@@ -13,14 +13,14 @@ import {
   type ScanMessage,
 } from '../../../src/cluster/scans/scan-messages.ts';
 import { partitionOf, type QrCodeRecord } from '../../../src/model/code.ts';
-import { identify } from '../../../src/scans/journal/file-identity.ts';
-import { JournalPositions, journalsMax } from '../../../src/scans/journal/positions.ts';
+import { identify } from '../../../src/engine/journal/file-identity.ts';
+import { JournalPositions, journalsMax } from '../../../src/engine/journal/positions.ts';
 import {
   batchBytesMax,
   isFrameHeader,
   RecordCursor,
   ScanBatch,
-} from '../../../src/scans/record.ts';
+} from '../../../src/engine/journal/record.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { packCode } from '../../../src/store/management/code-codec.ts';
 import { openManagement } from '../../../src/store/management/management.ts';

@@ -10,17 +10,17 @@ import { ReadPositions } from '../../../src/cluster/scans/received-positions.ts'
 import { scanStream } from '../../../src/cluster/scans/scan-messages.ts';
 import { ScanTransfer } from '../../../src/cluster/scans/scan-transfer.ts';
 import { partitionOf } from '../../../src/model/code.ts';
-import { identify } from '../../../src/scans/journal/file-identity.ts';
-import { JournalPositions } from '../../../src/scans/journal/positions.ts';
+import { identify } from '../../../src/engine/journal/file-identity.ts';
+import { JournalPositions } from '../../../src/engine/journal/positions.ts';
 import {
   beginSegment,
   journalFolder,
   listSegments,
   recoverJournal,
   segmentFile,
-} from '../../../src/scans/journal/segments.ts';
-import { JournalWriter } from '../../../src/scans/journal/writer.ts';
-import { ScanBatch } from '../../../src/scans/record.ts';
+} from '../../../src/engine/journal/segments.ts';
+import { JournalWriter } from '../../../src/engine/journal/writer.ts';
+import { ScanBatch } from '../../../src/engine/journal/record.ts';
 import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';
 import { shipped } from '../../../src/platform/shipped.ts';
 import { systemClock } from '../../../src/platform/system-clock.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { raiseNumbers } from '../../../src/engine/installation/numbers.ts';
-import { Journals, journalsIn } from '../../../src/engine/journals.ts';
+import { Journals, journalsIn } from '../../../src/engine/journal/journals.ts';
 import { partitionCount } from '../../../src/model/code.ts';
 import type { EndpointRecord } from '../../../src/model/webhook.ts';
 import { type DeliveryTables, openDeliveryTables } from '../../../src/store/delivery/delivery.ts';

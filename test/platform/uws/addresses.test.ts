@@ -3,8 +3,8 @@ import { isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { ClientAddresses } from '../../../src/platform/uws/client-address.ts';
-import { MissThrottle, unknownPerMinuteMax } from '../../../src/http/miss-throttle.ts';
-import { parseIpv4, unmapped } from '../../../src/http/scanner-address.ts';
+import { MissThrottle, unknownPerMinuteMax } from '../../../src/engine/redirect/miss-throttle.ts';
+import { parseIpv4, unmapped } from '../../../src/engine/redirect/scanner-address.ts';
 
 it.each([
   ['', '0'.repeat(32)],

@@ -1,7 +1,7 @@
 import type { DayRange } from '../../../src/model/day.ts';
 import type { EventEnvelope } from '../../../src/model/event.ts';
-import type { Subject } from '../../../src/scans/query/subject.ts';
-import type { ScanQueries } from '../../../src/scans/query/queries.ts';
+import type { Subject } from '../../../src/engine/analytics/subject.ts';
+import type { ScanQueries } from '../../../src/engine/analytics/queries.ts';
 
 /** Scans as a test wants them: the lifetime's of every code, on any day. */
 export class FakeScans implements ScanQueries {

@@ -1,5 +1,5 @@
 import type { LinkTable } from '../../../src/codes/links/link-table.ts';
-import { keepScansLeft, type Link } from '../../../src/links/layout.ts';
+import { keepScansLeft, type Link } from '../../../src/engine/links/layout.ts';
 
 /** A link table that remembers the newest state of every link. */
 export class RecordingLinks implements LinkTable {

@@ -14,7 +14,7 @@ import { type Management, openManagement } from '../../../src/store/management/m
 import { openMeta } from '../../../src/store/open-environment.ts';
 import type { Webhooks } from '../../../src/webhooks/open-webhooks.ts';
 import { Random } from '../../torture/random.ts';
-import type { EngineHarness } from '../../scans/engine-harness.ts';
+import type { EngineHarness } from '../../engine/counting/engine-harness.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { openBareEngine, openBareWebhooks, scansBy } from '../bare-webhooks.ts';
 import { cycle, Disk, Killed } from './disk.ts';

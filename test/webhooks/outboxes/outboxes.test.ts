@@ -9,7 +9,7 @@ import type { Position } from '../../../src/store/delivery/delivery.ts';
 import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
 import { firstPosition, type ListenersOf } from '../../../src/webhooks/outboxes/outbox-reader.ts';
 import { ScanOutbox, type ScanOutboxOptions } from '../../../src/webhooks/outboxes/scan-outbox.ts';
-import { unshown } from '../../../src/scans/scanned-event.ts';
+import { unshown } from '../../../src/engine/counting/scanned-event.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import {
   bot,
@@ -20,8 +20,8 @@ import {
   openScanEngine,
   readAll,
 } from './reader-checks.ts';
-import { routingOf } from '../../links/routed.ts';
-import { scanOf } from '../../scans/engine-harness.ts';
+import { routingOf } from '../../engine/links/routed.ts';
+import { scanOf } from '../../engine/counting/engine-harness.ts';
 import { phone } from '../bare-webhooks.ts';
 import { runs } from '../../seconds/runs.ts';
 import type { EventKind } from '../../../src/model/event.ts';

@@ -12,7 +12,7 @@ import {
   type OutboxReader,
   type ReadResult,
 } from '../../../src/webhooks/outboxes/outbox-reader.ts';
-import type { EngineHarness } from '../../scans/engine-harness.ts';
+import type { EngineHarness } from '../../engine/counting/engine-harness.ts';
 import { startMs } from '../../support/fakes/test-clock.ts';
 import { openBareEngine } from '../bare-webhooks.ts';
 
