@@ -2,7 +2,7 @@
 import { getRandomValues } from 'node:crypto';
 import type { CodesOptions } from '../src/codes/codes.ts';
 import { createIdSource } from '../src/model/ids.ts';
-import { Outbox } from '../src/outbox/outbox.ts';
+import { Outbox } from '../src/webhooks/outbox.ts';
 import type { Management } from '../src/store/management/management.ts';
 import { systemClock } from '../src/platform/system-clock.ts';
 

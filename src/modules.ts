@@ -42,7 +42,7 @@ import { libraryVariables } from './images/library-settings.ts';
 import type { Emails } from './mail/emails.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
-import { Outbox } from './outbox/outbox.ts';
+import { Outbox } from './webhooks/outbox.ts';
 import { openReports, type ReportServices } from './reports/open-reports.ts';
 import type { ScanQueries } from './engine/analytics/queries.ts';
 import { deliveryVersion } from './store/delivery/delivery.ts';

@@ -18,7 +18,7 @@ import type { Emails } from '../mail/emails.ts';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import type { ReportServices } from '../reports/open-reports.ts';
 import type { ScanQueries } from '../engine/analytics/queries.ts';
 import type { OpenGeo } from '../engine/visitor/geo/geo-data.ts';

@@ -20,7 +20,7 @@ import type { Clock } from '../model/clock.ts';
 import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource } from '../model/ids.ts';
 import { type Actor, limitsOf, planLimits, type WorkspaceRecord } from '../model/workspace.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../platform/log.ts';
 import { Catalogue, type PlanPrices } from './catalogue.ts';

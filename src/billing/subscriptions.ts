@@ -13,7 +13,7 @@ import type {
 import type { Clock } from '../model/clock.ts';
 import { isoTime } from '../model/day.ts';
 import type { Plan, WorkspaceRecord } from '../model/workspace.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import { type Period, periodAt } from './period.ts';
 import { type Effect, type SubscriptionEvent, transition } from './subscription.ts';

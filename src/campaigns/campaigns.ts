@@ -29,7 +29,7 @@ import { formatDay } from '../model/day.ts';
 import { Failure, type Fault } from '../model/failure.ts';
 import { type IdSource, parseId } from '../model/ids.ts';
 import type { Actor } from '../model/workspace.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import type { PackedSchedule } from '../store/management/product-tables.ts';
 import { type WorkspaceNo, workspaceNumbers } from '../model/numbers.ts';

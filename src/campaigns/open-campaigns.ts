@@ -2,7 +2,7 @@
 import type { Codes } from '../codes/codes.ts';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import { Campaigns } from './campaigns.ts';
 import { CampaignAnalytics, type CampaignScans } from './campaign-analytics.ts';

@@ -20,7 +20,7 @@ import type { Design } from '../model/design.ts';
 import { Failure, type Fault, isDamage } from '../model/failure.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Actor } from '../model/workspace.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import { packCode } from '../store/management/code-codec.ts';
 import type { Management } from '../store/management/management.ts';
 import {

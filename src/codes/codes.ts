@@ -20,7 +20,7 @@ import { Failure, readOr } from '../model/failure.ts';
 import type { Design } from '../model/design.ts';
 import { parseId, type IdSource, type RandomBytes } from '../model/ids.ts';
 import type { Actor } from '../model/workspace.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import { packCode, unpackCode } from '../store/management/code-codec.ts';
 import type { Management } from '../store/management/management.ts';
 import { type BatchHooks, BulkRequests } from './bulk/bulk-requests.ts';

@@ -17,7 +17,7 @@ import { systemTimers } from '../platform/system-clock.ts';
 import type { Logger } from '../platform/log.ts';
 import { Ticker } from '../platform/ticker.ts';
 import type { WebhookCluster } from '../webhooks/open-webhooks.ts';
-import { settledByLeader } from '../webhooks/outboxes/scan-takeover.ts';
+import { settledByLeader } from '../webhooks/feeds/scan-takeover.ts';
 import type { Engine } from '../services.ts';
 import type { NodeContext } from './context.ts';
 

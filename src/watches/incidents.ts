@@ -20,7 +20,7 @@ import {
   incidentsKept,
   type WatchRecord,
 } from '../model/watches/watch.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 
 export interface IncidentsOptions {

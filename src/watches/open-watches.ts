@@ -13,7 +13,7 @@ import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { CodeNo } from '../model/numbers.ts';
 import type { TargetChecker } from '../model/watches/watch.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import type { ScanAnalytics } from '../engine/analytics/analytics.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../platform/log.ts';

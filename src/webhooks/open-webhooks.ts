@@ -18,11 +18,11 @@ import type { Clock, SteadyClock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from './outbox.ts';
 import { type DeliveryTables, openDeliveryTables } from '../store/delivery/delivery.ts';
 import { lastBlockBefore } from '../engine/counting/stored-blocks.ts';
 import type { BlockNumbers } from './endpoints/endpoint-index.ts';
-import { ScanTakeover } from './outboxes/scan-takeover.ts';
+import { ScanTakeover } from './feeds/scan-takeover.ts';
 import type { Management } from '../store/management/management.ts';
 import { ResultJournal } from '../store/delivery/result-journal.ts';
 import { newestSequence, type ScanStore } from '../store/scans/scans.ts';
@@ -35,10 +35,10 @@ import { DeliveryStore } from './deliveries/delivery-store.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { EndpointDrain } from './endpoints/endpoint-drain.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
-import { EventOutbox } from './outboxes/event-outbox.ts';
-import { Feeds } from './outboxes/feeds.ts';
-import { Router } from './outboxes/router.ts';
-import { ScanOutbox, type ScanOutboxOptions } from './outboxes/scan-outbox.ts';
+import { EventOutbox } from './feeds/event-outbox.ts';
+import { Feeds } from './feeds/feeds.ts';
+import { Router } from './feeds/router.ts';
+import { ScanOutbox, type ScanOutboxOptions } from './feeds/scan-outbox.ts';
 import type { Cipher } from './endpoints/secrets.ts';
 import {
   createWebhookMeter,
@@ -46,7 +46,7 @@ import {
   problemOf,
   registerWebhookMetrics,
 } from './webhook-metrics.ts';
-import type { OutboxReader } from './outboxes/outbox-reader.ts';
+import type { OutboxReader } from './feeds/outbox-reader.ts';
 import type { WheelClock } from './deliveries/retry-wheel.ts';
 import { RetryScheduler } from './deliveries/retry-scheduler.ts';
 

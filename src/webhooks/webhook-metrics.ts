@@ -8,7 +8,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import { type DeliveryStore, firstKeys } from './deliveries/delivery-store.ts';
 import { storedStats } from './deliveries/delivery-transaction.ts';
 import { failuresMax } from './dispatch/fair-scheduler.ts';
-import type { Feeds } from './outboxes/feeds.ts';
+import type { Feeds } from './feeds/feeds.ts';
 
 const millisecondsPerSecond = 1_000;
 /** Endpoints with their own label, in order of their first attempt; the rest is `other`. */

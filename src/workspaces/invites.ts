@@ -18,7 +18,7 @@ import { foldEmail } from '../model/fold.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import { lesserRole, roleAtLeast, type Actor, type InviteRecord } from '../model/workspace.ts';
 import type { PlanLimits, Role, UserRecord } from '../model/workspace.ts';
-import type { Outbox } from '../outbox/outbox.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import { MemoryQuota } from './memory-quota.ts';
 import { hashOf, isSameText, randomText } from './secret-text.ts';

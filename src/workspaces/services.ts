@@ -4,7 +4,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
-import { Outbox } from '../outbox/outbox.ts';
+import { Outbox } from '../webhooks/outbox.ts';
 import { putKeyPrint } from '../store/installation.ts';
 import type { Management } from '../store/management/management.ts';
 import { accessVersion, raiseAccessVersion } from './access.ts';

@@ -5,7 +5,7 @@ import { addressSpace, createLinkTableMemory } from '../../src/engine/links/layo
 import { LinkReader } from '../../src/engine/links/reader.ts';
 import { LinkWriter } from '../../src/engine/links/writer.ts';
 import type { Actor } from '../../src/model/workspace.ts';
-import type { Outbox } from '../../src/outbox/outbox.ts';
+import type { Outbox } from '../../src/webhooks/outbox.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import type { RecordingLinks } from '../support/fakes/recording-links.ts';
 import { StoredBytes } from '../support/stored-bytes.ts';

@@ -50,7 +50,7 @@ import {
   openWorkspaceModule,
 } from '../../src/modules.ts';
 import type { ScanQueries } from '../../src/engine/analytics/queries.ts';
-import type { Outbox } from '../../src/outbox/outbox.ts';
+import type { Outbox } from '../../src/webhooks/outbox.ts';
 import type { ReportServices } from '../../src/reports/open-reports.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import { systemSteadyClock } from '../../src/platform/system-clock.ts';

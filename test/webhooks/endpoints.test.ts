@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { EventKind } from '../../src/model/event.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { EndpointRecord } from '../../src/model/webhook.ts';
-import { Outbox } from '../../src/outbox/outbox.ts';
+import { Outbox } from '../../src/webhooks/outbox.ts';
 import { Endpoints, type NewEndpoint } from '../../src/webhooks/endpoints/endpoints.ts';
 import { isFor } from '../../src/webhooks/endpoints/endpoint-index.ts';
 import { signHeaders } from '../../src/webhooks/attempt/signature.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
-import { settledByLeader } from '../../src/webhooks/outboxes/scan-takeover.ts';
+import { settledByLeader } from '../../src/webhooks/feeds/scan-takeover.ts';
 import { eventually } from '../support/soon.ts';
 import { Random } from '../torture/random.ts';
 import { seedsOfToday } from '../seconds/runs.ts';

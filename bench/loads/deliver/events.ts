@@ -13,7 +13,7 @@ import type * as Configuration from '../../../src/platform/config/config.ts';
 import type * as Folder from '../../../src/engine/data-folder.ts';
 import type { EventKind } from '../../../src/model/event.ts';
 import type * as Ids from '../../../src/model/ids.ts';
-import type * as OutboxModule from '../../../src/outbox/outbox.ts';
+import type * as OutboxModule from '../../../src/webhooks/outbox.ts';
 import type * as ManagementModule from '../../../src/store/management/management.ts';
 import { systemClock } from '../../../src/platform/system-clock.ts';
 import type { Service } from '../arena.ts';
@@ -60,7 +60,7 @@ export async function openEventFeed({ dataDir, tree }: Service): Promise<EventFe
   const { openManagement }: typeof ManagementModule = await import(
     join(tree, 'src/store/management/management.ts')
   );
-  const { Outbox }: typeof OutboxModule = await import(join(tree, 'src/outbox/outbox.ts'));
+  const { Outbox }: typeof OutboxModule = await import(join(tree, 'src/webhooks/outbox.ts'));
   const { createIdSource }: typeof Ids = await import(join(tree, 'src/model/ids.ts'));
   const store = openManagement(openDataFolder(dataDir).managementFile);
   const ids = createIdSource(systemClock, (bytes) => randomFillSync(bytes));

@@ -17,7 +17,7 @@ import type { Clock } from '../../model/clock.ts';
 import { invalid } from '../../model/failure.ts';
 import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
-import type { Outbox } from '../../outbox/outbox.ts';
+import type { Outbox } from '../../webhooks/outbox.ts';
 import type { ScanQueries } from '../../engine/analytics/queries.ts';
 import type { EventCursor } from '../../engine/analytics/scan-events.ts';
 import type { Positions } from '../positions.ts';

@@ -21,7 +21,7 @@ import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 import { type RowState, rowStates, stateCodes } from '../../store/delivery/delivery.ts';
-import type { Feeds } from '../outboxes/feeds.ts';
+import type { Feeds } from '../feeds/feeds.ts';
 
 /** Samples in flight; more are refused. */
 const samplesMax = 64;

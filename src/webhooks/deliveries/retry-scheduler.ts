@@ -13,7 +13,7 @@ import type { Clock } from '../../model/clock.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import type { Delivery } from './delivery.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
-import type { Feeds } from '../outboxes/feeds.ts';
+import type { Feeds } from '../feeds/feeds.ts';
 
 /** A retry is late by at most this plus a bucket. */
 const tickMs = 100;

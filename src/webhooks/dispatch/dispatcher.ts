@@ -35,7 +35,7 @@ import {
   uncommittedResults,
 } from './results.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
-import type { Feeds } from '../outboxes/feeds.ts';
+import type { Feeds } from '../feeds/feeds.ts';
 
 /** After so many thread deaths during its attempts, a delivery counts as their cause. */
 const threadDeathsMax = 3;

@@ -14,7 +14,7 @@ import { decide, type Delivery, shouldDisable, statsAfter } from '../deliveries/
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import { type DeliveryTransaction, findRow } from '../deliveries/delivery-transaction.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
-import type { Feeds } from '../outboxes/feeds.ts';
+import type { Feeds } from '../feeds/feeds.ts';
 
 const intervalMs = 200;
 /** Results of one commit, about 5 µs each: bounds the time that it blocks the control thread. */

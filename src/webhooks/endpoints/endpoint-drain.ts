@@ -17,7 +17,7 @@ import type { DeliveryTransaction } from '../deliveries/delivery-transaction.ts'
 import type { Delivery } from '../deliveries/delivery.ts';
 import { pruneLog } from '../deliveries/delivery-log.ts';
 import type { FairScheduler } from '../dispatch/fair-scheduler.ts';
-import type { Feeds } from '../outboxes/feeds.ts';
+import type { Feeds } from '../feeds/feeds.ts';
 import type { Endpoints } from './endpoints.ts';
 
 const batchMax = 500;

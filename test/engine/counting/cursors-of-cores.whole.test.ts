@@ -10,7 +10,7 @@ import { readPosition } from '../../../src/api/events/stream-position.ts';
 import type { Result } from '../../../src/api/route.ts';
 import { Positions } from '../../../src/api/positions.ts';
 import { createIdSource } from '../../../src/model/ids.ts';
-import { Outbox } from '../../../src/outbox/outbox.ts';
+import { Outbox } from '../../../src/webhooks/outbox.ts';
 import type { RawScanCursor } from '../../../src/engine/analytics/raw-scans.ts';
 import type { Management } from '../../../src/store/management/management.ts';
 import { SecretCipher } from '../../../src/workspaces/secret-cipher.ts';

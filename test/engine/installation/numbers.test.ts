@@ -10,7 +10,7 @@ import { type DeliveryTables, openDeliveryTables } from '../../../src/store/deli
 import { type Management, openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore, type ScanStore, workspaceCounter } from '../../../src/store/scans/scans.ts';
 import { createLog } from '../../../src/platform/log.ts';
-import { endpointOf } from '../../webhooks/outboxes/reader-checks.ts';
+import { endpointOf } from '../../webhooks/feeds/reader-checks.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
 import { memoryDisk } from '../memory-disk.ts';
 

@@ -11,7 +11,7 @@ import {
   stateCodes,
 } from '../../../src/store/delivery/delivery.ts';
 import { isFor } from '../../../src/webhooks/endpoints/endpoint-index.ts';
-import { comparePositions } from '../../../src/webhooks/outboxes/outbox-reader.ts';
+import { comparePositions } from '../../../src/webhooks/feeds/outbox-reader.ts';
 import { scannedEntries } from '../bare-webhooks.ts';
 import type { World } from './world.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createIdSource, type IdPrefix } from '../../../src/model/ids.ts';
 import { Signal } from '../../../src/model/signal.ts';
-import { Outbox } from '../../../src/outbox/outbox.ts';
+import { Outbox } from '../../../src/webhooks/outbox.ts';
 import {
   deliveryTables,
   type DeliveryTables,

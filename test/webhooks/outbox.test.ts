@@ -1,7 +1,7 @@
 import { getRandomValues } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createIdSource } from '../../src/model/ids.ts';
-import { Outbox } from '../../src/outbox/outbox.ts';
+import { Outbox } from '../../src/webhooks/outbox.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 

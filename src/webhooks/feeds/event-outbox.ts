@@ -1,7 +1,7 @@
 /** Reads the outbox of the management environment: one delivery for each event and listener. */
 import { idTimeMs, parseId } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
-import type { Outbox, OutboxEvent } from '../../outbox/outbox.ts';
+import type { Outbox, OutboxEvent } from '../outbox.ts';
 import type { DeliveryRef, Position } from '../../store/delivery/delivery.ts';
 import { type Delivery, freshDelivery } from '../deliveries/delivery.ts';
 import type { WheelClock } from '../deliveries/retry-wheel.ts';

@@ -7,8 +7,8 @@ import { isMissed, missedRoutes } from '../../../src/model/routing/labels.ts';
 import type { Routing } from '../../../src/model/routing/routing.ts';
 import type { Position } from '../../../src/store/delivery/delivery.ts';
 import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
-import { firstPosition, type ListenersOf } from '../../../src/webhooks/outboxes/outbox-reader.ts';
-import { ScanOutbox, type ScanOutboxOptions } from '../../../src/webhooks/outboxes/scan-outbox.ts';
+import { firstPosition, type ListenersOf } from '../../../src/webhooks/feeds/outbox-reader.ts';
+import { ScanOutbox, type ScanOutboxOptions } from '../../../src/webhooks/feeds/scan-outbox.ts';
 import { unshown } from '../../../src/engine/counting/scanned-event.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import {
@@ -26,8 +26,8 @@ import { phone } from '../bare-webhooks.ts';
 import { runs } from '../../seconds/runs.ts';
 import type { EventKind } from '../../../src/model/event.ts';
 import { createIdSource } from '../../../src/model/ids.ts';
-import { Outbox } from '../../../src/outbox/outbox.ts';
-import { EventOutbox } from '../../../src/webhooks/outboxes/event-outbox.ts';
+import { Outbox } from '../../../src/webhooks/outbox.ts';
+import { EventOutbox } from '../../../src/webhooks/feeds/event-outbox.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';
 

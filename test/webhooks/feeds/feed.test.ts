@@ -6,12 +6,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { pino } from 'pino';
 import type { DeliveryRef, Position } from '../../../src/store/delivery/delivery.ts';
 import type { Delivery } from '../../../src/webhooks/deliveries/delivery.ts';
-import { Feed, type RingBytes } from '../../../src/webhooks/outboxes/feed.ts';
+import { Feed, type RingBytes } from '../../../src/webhooks/feeds/feed.ts';
 import { deliveryOf, numberOf } from '../bare-webhooks.ts';
 import { codeOf, openScanEngine } from './reader-checks.ts';
 import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
-import { Router } from '../../../src/webhooks/outboxes/router.ts';
-import { ScanOutbox } from '../../../src/webhooks/outboxes/scan-outbox.ts';
+import { Router } from '../../../src/webhooks/feeds/router.ts';
+import { ScanOutbox } from '../../../src/webhooks/feeds/scan-outbox.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 
 const at = (sequence: number): Position => [sequence, 0];

@@ -11,7 +11,7 @@ import {
   only,
   type OutboxReader,
   type ReadResult,
-} from '../../../src/webhooks/outboxes/outbox-reader.ts';
+} from '../../../src/webhooks/feeds/outbox-reader.ts';
 import type { EngineHarness } from '../../engine/counting/engine-harness.ts';
 import { startMs } from '../../support/fakes/test-clock.ts';
 import { openBareEngine } from '../bare-webhooks.ts';
