@@ -1,6 +1,6 @@
 /** Codes in their own store, without a service: no link table, no counts. */
 import { getRandomValues } from 'node:crypto';
-import type { CodesOptions } from '../src/codes/codes.ts';
+import type { CodesOptions } from '../src/product/codes/codes.ts';
 import { createIdSource } from '../src/model/ids.ts';
 import { Outbox } from '../src/webhooks/outbox.ts';
 import type { Management } from '../src/store/management/management.ts';

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { workspaceAnalyticsRoutes } from '../src/api/analytics/workspace-analytics.ts';
-import { Codes } from '../src/codes/codes.ts';
+import { Codes } from '../src/product/codes/codes.ts';
 import { dayMs, formatDay } from '../src/model/day.ts';
 import type { WorkspaceNo } from '../src/model/numbers.ts';
 import type { Actor } from '../src/model/workspace.ts';

@@ -7,15 +7,15 @@
 import { randomFillSync, randomInt } from 'node:crypto';
 import { createHttpsRedirect, strictTransport } from './api/https.ts';
 import { createMetricsHandler } from './api/metrics.ts';
-import { Billing } from './billing/billing.ts';
-import type { PaymentProvider } from './billing/provider.ts';
-import { openStripe } from './billing/stripe-provider.ts';
+import { Billing } from './product/billing/billing.ts';
+import type { PaymentProvider } from './product/billing/provider.ts';
+import { openStripe } from './product/billing/stripe-provider.ts';
 import {
   type CampaignServices,
   type CampaignServicesOptions,
   openCampaigns,
-} from './campaigns/open-campaigns.ts';
-import { Codes, type CodesOptions } from './codes/codes.ts';
+} from './product/campaigns/open-campaigns.ts';
+import { Codes, type CodesOptions } from './product/codes/codes.ts';
 import type { Config } from './platform/config/config.ts';
 import { inheritedFontSettings, setProcessVariables } from './platform/config/environment.ts';
 import type { Closers } from './platform/closers.ts';
@@ -37,13 +37,13 @@ import type { Handler, Reply, Request } from './platform/uws/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
 import { assertTlsFiles } from './platform/uws/port.ts';
 import { installationBrand } from './engine/redirect/pages.ts';
-import type { ImagesOptions } from './images/image-service.ts';
-import { libraryVariables } from './images/library-settings.ts';
-import type { Emails } from './mail/emails.ts';
+import type { ImagesOptions } from './product/images/image-service.ts';
+import { libraryVariables } from './product/images/library-settings.ts';
+import type { Emails } from './product/mail/emails.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
 import { Outbox } from './webhooks/outbox.ts';
-import { openReports, type ReportServices } from './reports/open-reports.ts';
+import { openReports, type ReportServices } from './product/reports/open-reports.ts';
 import type { ScanQueries } from './engine/analytics/queries.ts';
 import { deliveryVersion } from './store/delivery/delivery.ts';
 import type { OpenMode } from './store/environment.ts';
@@ -57,8 +57,8 @@ import { systemClock, systemSteadyClock } from './platform/system-clock.ts';
 import type { Logger } from './platform/log.ts';
 import type { Metrics } from './platform/metrics.ts';
 import { openWebhooks, type Webhooks, type WebhooksOptions } from './webhooks/open-webhooks.ts';
-import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
-import type { Bootstrapped } from './workspaces/workspaces.ts';
+import { openWorkspaceServices, type WorkspaceServices } from './product/workspaces/services.ts';
+import type { Bootstrapped } from './product/workspaces/workspaces.ts';
 
 const uint32Count = 2 ** 32;
 const drainMsMax = 3_000;
@@ -273,8 +273,8 @@ export async function openMailModule(
   pausesMs?: readonly number[],
 ): Promise<Mail | undefined> {
   if (config.mail.host === '') return undefined;
-  const { Emails } = await import('./mail/emails.ts');
-  const { Mailer } = await import('./mail/mailer.ts');
+  const { Emails } = await import('./product/mail/emails.ts');
+  const { Mailer } = await import('./product/mail/mailer.ts');
   const mailer = new Mailer(config.mail, log, pausesMs);
   return { emails: new Emails(mailer), close: () => mailer.close() };
 }

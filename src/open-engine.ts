@@ -6,8 +6,8 @@
  * At a takeover the predecessor redirects meanwhile, and its journals are counted when it has ended. A scan limit may be
  * exceeded by the scans of these seconds.
  */
-import { loadLinks } from './codes/links/link-loader.ts';
-import { LinkRefresher } from './codes/links/link-refresher.ts';
+import { loadLinks } from './product/codes/links/link-loader.ts';
+import { LinkRefresher } from './product/codes/links/link-refresher.ts';
 import type { Closers } from './platform/closers.ts';
 import { readSecret } from './engine/data-folder.ts';
 import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
@@ -16,7 +16,7 @@ import { PageFeed, ZoneFeed } from './engine/workspace-feeds.ts';
 import { shardBounds } from './engine/machine/machine-plan.ts';
 import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { EngineThreads, type EngineThreadsOptions } from './engine/threads.ts';
-import { openImages } from './images/image-service.ts';
+import { openImages } from './product/images/image-service.ts';
 import {
   addressSpace,
   createLinkTableMemory,

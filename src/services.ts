@@ -7,11 +7,11 @@
  */
 import { ApiServer } from './api/api.ts';
 import type { ApiServices } from './api/services.ts';
-import { openBillingScheduler } from './billing/billing-scheduler.ts';
-import { CampaignScheduler, type Counting } from './campaigns/campaign-scheduler.ts';
-import { CodeRetention, type CodeRetentionOptions } from './codes/code-retention.ts';
-import type { Codes } from './codes/codes.ts';
-import type { LinkRefresher } from './codes/links/link-refresher.ts';
+import { openBillingScheduler } from './product/billing/billing-scheduler.ts';
+import { CampaignScheduler, type Counting } from './product/campaigns/campaign-scheduler.ts';
+import { CodeRetention, type CodeRetentionOptions } from './product/codes/code-retention.ts';
+import type { Codes } from './product/codes/codes.ts';
+import type { LinkRefresher } from './product/codes/links/link-refresher.ts';
 import { type Closers, openWithClosers } from './platform/closers.ts';
 import { isPage } from './dashboard/paths.ts';
 import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
@@ -19,8 +19,8 @@ import { engineChecks, meteredHealth } from './engine/operator-metrics.ts';
 import type { EngineThreads } from './engine/threads.ts';
 import { StoredData } from './engine/watch/stored-data.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
-import { createImageCache } from './images/image-cache.ts';
-import { type Images, registerImageMetrics } from './images/image-service.ts';
+import { createImageCache } from './product/images/image-cache.ts';
+import { type Images, registerImageMetrics } from './product/images/image-service.ts';
 import type { LinkWriter } from './engine/links/writer.ts';
 import { Signal } from './model/signal.ts';
 import {
@@ -35,7 +35,7 @@ import {
   openWorkspaceModule,
   type PortsOptions,
 } from './modules.ts';
-import { DigestScheduler } from './reports/digests/digest-scheduler.ts';
+import { DigestScheduler } from './product/reports/digests/digest-scheduler.ts';
 import { Counting as ScanCounting } from './engine/counting/counting.ts';
 import type { ScanQueries } from './engine/analytics/queries.ts';
 import type { RawQueries } from './engine/analytics/raw/raw-queries.ts';
@@ -45,7 +45,7 @@ import { shipped } from './platform/shipped.ts';
 import type { HealthCheck } from './platform/health.ts';
 import type { Metrics } from './platform/metrics.ts';
 import { Ticker } from './platform/ticker.ts';
-import { openWatches } from './watches/open-watches.ts';
+import { openWatches } from './product/watches/open-watches.ts';
 import type { WebhookCluster } from './webhooks/open-webhooks.ts';
 
 /** How often expired events and idempotent answers are removed, and link memory is freed. */

@@ -5,7 +5,7 @@
  */
 import { randomFillSync } from 'node:crypto';
 import { openAdministration } from '../../src/administration/administration.ts';
-import { moveTerms } from '../../src/codes/search/terms.ts';
+import { moveTerms } from '../../src/product/codes/search/terms.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';

@@ -7,10 +7,10 @@ import jsqr from 'jsqr';
 import { PNG } from 'pngjs';
 import qrcode from 'qrcode';
 import { Bench } from 'tinybench';
-import { draw } from '../../src/images/draw/drawing.ts';
-import type { ImageFormat } from '../../src/images/formats.ts';
-import { type Style, styleOf } from '../../src/images/design/style.ts';
-import { isScannable } from '../../src/images/design/scannable.ts';
+import { draw } from '../../src/product/images/draw/drawing.ts';
+import type { ImageFormat } from '../../src/product/images/formats.ts';
+import { type Style, styleOf } from '../../src/product/images/design/style.ts';
+import { isScannable } from '../../src/product/images/design/scannable.ts';
 
 export const question = 'How long does one image take, a plain PNG against qrcode.toBuffer?';
 

@@ -8,15 +8,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
-import { Codes } from '../../src/codes/codes.ts';
-import type { CodeFilter } from '../../src/codes/search/listing.ts';
+import { Codes } from '../../src/product/codes/codes.ts';
+import type { CodeFilter } from '../../src/product/codes/search/listing.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { codesOptions } from '../codes.ts';
-import { makeSigningKeys } from '../../src/workspaces/signing-keys.ts';
-import { openWorkspaceServices, type WorkspaceServices } from '../../src/workspaces/services.ts';
+import { makeSigningKeys } from '../../src/product/workspaces/signing-keys.ts';
+import {
+  openWorkspaceServices,
+  type WorkspaceServices,
+} from '../../src/product/workspaces/services.ts';
 
 export const question =
   'What do token and quota, a list of 100,000 codes, and reading links at start cost?';

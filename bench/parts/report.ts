@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
-import type { Codes } from '../../src/codes/codes.ts';
+import type { Codes } from '../../src/product/codes/codes.ts';
 import { openScanQueries } from '../../src/engine/analytics/queries.ts';
 import { countryNumber } from '../../src/model/scan.ts';
 import { Dimension } from '../../src/engine/counting/rollup.ts';

@@ -1,9 +1,9 @@
 /** The modules behind the operations of commands (operations.ts), of a running service or of a folder without one. */
 import { importedDrafts } from '../api/codes/code-bodies.ts';
-import type { Billing } from '../billing/billing.ts';
-import type { CodeDraft } from '../codes/code-creation.ts';
-import type { Codes } from '../codes/codes.ts';
-import { noLinkTable } from '../codes/links/link-table.ts';
+import type { Billing } from '../product/billing/billing.ts';
+import type { CodeDraft } from '../product/codes/code-creation.ts';
+import type { Codes } from '../product/codes/codes.ts';
+import { noLinkTable } from '../product/codes/links/link-table.ts';
 import type { Config } from '../platform/config/config.ts';
 import { type DataFolder, openDataFolder } from '../engine/data-folder.ts';
 import type { FirstStart } from '../engine/installation/first-start.ts';
@@ -19,7 +19,7 @@ import {
   thisMachine,
 } from '../modules.ts';
 import { createLog } from '../platform/log.ts';
-import type { WorkspaceServices } from '../workspaces/services.ts';
+import type { WorkspaceServices } from '../product/workspaces/services.ts';
 
 export interface Administration {
   readonly services: WorkspaceServices;

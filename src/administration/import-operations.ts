@@ -3,7 +3,7 @@
  * the row it follows, so a repeated one is refused.
  */
 import { z } from 'zod';
-import { type ImportDraft, reasonOf } from '../codes/bulk/code-import.ts';
+import { type ImportDraft, reasonOf } from '../product/codes/bulk/code-import.ts';
 import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { Administration } from './administration.ts';

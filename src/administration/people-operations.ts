@@ -4,8 +4,8 @@ import { email, givenPassword, name, role, timeOrNull } from '../api/workspaces/
 import { isoTime } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import type { UserRecord, WorkspaceRecord } from '../model/workspace.ts';
-import type { WorkspaceServices } from '../workspaces/services.ts';
-import { isProven } from '../workspaces/users.ts';
+import type { WorkspaceServices } from '../product/workspaces/services.ts';
+import { isProven } from '../product/workspaces/users.ts';
 import { operation } from './operation.ts';
 
 export const workspaceId = z.string().optional();

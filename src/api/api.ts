@@ -30,7 +30,7 @@ import {
   isFinal,
   requestFingerprint,
   type KeptAnswer,
-} from '../workspaces/idempotency.ts';
+} from '../product/workspaces/idempotency.ts';
 import { Audit } from './audit.ts';
 import { SessionCookie } from './workspaces/cookie.ts';
 import { type ClusterGate, openGate } from './cluster/gate.ts';

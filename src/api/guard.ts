@@ -9,9 +9,9 @@
 import type { Reply, Request } from '../platform/uws/request.ts';
 import { Failure } from '../model/failure.ts';
 import { roleAtLeast, type Actor } from '../model/workspace.ts';
-import type { WorkspaceServices } from '../workspaces/services.ts';
-import type { Session, SignedIn } from '../workspaces/sessions.ts';
-import type { QuotaAnswer } from '../workspaces/window-count.ts';
+import type { WorkspaceServices } from '../product/workspaces/services.ts';
+import type { Session, SignedIn } from '../product/workspaces/sessions.ts';
+import type { QuotaAnswer } from '../product/workspaces/window-count.ts';
 import type { SessionCookie } from './workspaces/cookie.ts';
 import type { Access } from './route.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Config } from '../platform/config/config.ts';
 import type { Handler } from '../platform/uws/request.ts';
-import type { WorkspaceServices } from '../workspaces/services.ts';
+import type { WorkspaceServices } from '../product/workspaces/services.ts';
 import { withRate } from './guard.ts';
 
 /** Half a year, in which a browser opens this host only with TLS. */

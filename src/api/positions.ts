@@ -10,7 +10,7 @@
  */
 import type { WorkspaceNo } from '../model/numbers.ts';
 import { invalidCursor } from '../model/cursor.ts';
-import type { SecretCipher } from '../workspaces/secret-cipher.ts';
+import type { SecretCipher } from '../product/workspaces/secret-cipher.ts';
 
 export type PositionList =
   | 'campaigns'

@@ -10,7 +10,7 @@ import { check, validationFailure } from './faults.ts';
 import type { AnswerHeader } from './openapi/headers.ts';
 import type { Tag } from './openapi/tags.ts';
 import { parseJson } from '../model/json.ts';
-import type { Session } from '../workspaces/sessions.ts';
+import type { Session } from '../product/workspaces/sessions.ts';
 
 /** A route without query parameters. */
 export const noQuery = z.object({});

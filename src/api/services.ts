@@ -4,22 +4,22 @@
  */
 import type { ClusterAccess } from './cluster/cluster.ts';
 import type { BulkBounds } from './codes/bulk-gate.ts';
-import type { Billing } from '../billing/billing.ts';
-import type { CampaignServices } from '../campaigns/open-campaigns.ts';
-import type { Codes } from '../codes/codes.ts';
+import type { Billing } from '../product/billing/billing.ts';
+import type { CampaignServices } from '../product/campaigns/open-campaigns.ts';
+import type { Codes } from '../product/codes/codes.ts';
 import type { Config } from '../platform/config/config.ts';
 import type { Reply, Request } from '../platform/uws/request.ts';
-import type { ScannabilityCheck } from '../images/design/scannability-check.ts';
-import type { ImageRequest } from '../images/formats.ts';
-import type { ImageCache } from '../images/image-cache.ts';
-import type { RenderedImage } from '../images/image-service.ts';
-import type { Logos } from '../images/logo/logos.ts';
-import type { Emails } from '../mail/emails.ts';
+import type { ScannabilityCheck } from '../product/images/design/scannability-check.ts';
+import type { ImageRequest } from '../product/images/formats.ts';
+import type { ImageCache } from '../product/images/image-cache.ts';
+import type { RenderedImage } from '../product/images/image-service.ts';
+import type { Logos } from '../product/images/logo/logos.ts';
+import type { Emails } from '../product/mail/emails.ts';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Outbox } from '../webhooks/outbox.ts';
-import type { ReportServices } from '../reports/open-reports.ts';
+import type { ReportServices } from '../product/reports/open-reports.ts';
 import type { ScanQueries } from '../engine/analytics/queries.ts';
 import type { OpenGeo } from '../engine/visitor/geo/geo-data.ts';
 import type { HealthReport } from '../platform/health.ts';
@@ -27,7 +27,7 @@ import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Deliveries } from '../webhooks/deliveries/deliveries.ts';
 import type { Endpoints } from '../webhooks/endpoints/endpoints.ts';
-import type { WorkspaceServices } from '../workspaces/services.ts';
+import type { WorkspaceServices } from '../product/workspaces/services.ts';
 import type { WatchesApi } from './watches/watches.ts';
 
 export interface ApiServices {

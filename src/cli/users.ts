@@ -2,7 +2,7 @@
 import { randomFillSync } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { roles, type Role } from '../model/workspace.ts';
-import { generatePassword } from '../workspaces/passwords.ts';
+import { generatePassword } from '../product/workspaces/passwords.ts';
 import {
   addListCommand,
   administer,

@@ -18,7 +18,7 @@ import { type ClusterAnswers, openServices, type Services } from '../services.ts
 import { systemTimers } from '../platform/system-clock.ts';
 import type { HealthCheck } from '../platform/health.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import { addressQuota } from '../workspaces/memory-quota.ts';
+import { addressQuota } from '../product/workspaces/memory-quota.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
 import type { CoreControl } from './core-control.ts';
 import { exchangeChecks } from './core-exchange.ts';

@@ -19,14 +19,14 @@ import type { RandomBytes } from '../model/ids.ts';
 import { putKeyPrint } from '../store/installation.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../platform/log.ts';
-import { raiseAccessVersion } from '../workspaces/access.ts';
+import { raiseAccessVersion } from '../product/workspaces/access.ts';
 import {
   parseSigningKeys,
   readSigningKeys,
   signingKeyPrint,
   signingKeysFile,
   withNewKey,
-} from '../workspaces/signing-keys.ts';
+} from '../product/workspaces/signing-keys.ts';
 
 export interface SharedKeysOptions {
   readonly store: Management;

@@ -18,7 +18,7 @@ import defaults from '../../config/default.json' with { type: 'json' };
 export const workers = {
   shard: 'engine/counting/shard.worker.ts',
   redirect: 'engine/redirect/redirect.worker.ts',
-  render: 'images/render.worker.ts',
+  render: 'product/images/render.worker.ts',
   attempt: 'webhooks/attempt/attempt.worker.ts',
   'target-request': 'webhooks/attempt/target-request.worker.ts',
   folder: 'engine/commands/folder.worker.ts',

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { unzipSync } from 'fflate';
 import * as mupdf from 'mupdf';
-import { readAny, scanBoth } from '../images/read-image.ts';
+import { readAny, scanBoth } from '../product/images/read-image.ts';
 import { type Answer, word } from '../support/client.ts';
 import { useTestApi } from '../support/test-client.ts';
 

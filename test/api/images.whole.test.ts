@@ -1,8 +1,8 @@
 /** Designs, logos, previews, archives and images through the API, drawn for real. */
 import { unzipSync } from 'fflate';
 import { describe, expect, test } from 'vitest';
-import { roundLogo, roundLogoUrl } from '../images/sample-designs.ts';
-import { readPng, scanBoth } from '../images/read-image.ts';
+import { roundLogo, roundLogoUrl } from '../product/images/sample-designs.ts';
+import { readPng, scanBoth } from '../product/images/read-image.ts';
 import { type Answer, type Json, word } from '../support/client.ts';
 import { makeStranger, useTestApi } from '../support/test-client.ts';
 

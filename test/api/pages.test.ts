@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import sharp from 'sharp';
 import { brandLogoBytesMax } from '../../src/model/routing/pages.ts';
-import { roundLogoUrl } from '../images/sample-designs.ts';
+import { roundLogoUrl } from '../product/images/sample-designs.ts';
 import { type Answer, word } from '../support/client.ts';
 import { useTestApi } from '../support/test-client.ts';
 

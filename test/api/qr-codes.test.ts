@@ -6,7 +6,7 @@
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { type Answer, Client, word } from '../support/client.ts';
-import { damage } from '../codes/codes-fixture.ts';
+import { damage } from '../product/codes/codes-fixture.ts';
 import { openTestApp, startTestApi } from '../support/test-app.ts';
 import { makeStranger, useTestApi } from '../support/test-client.ts';
 

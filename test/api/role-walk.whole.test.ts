@@ -5,7 +5,7 @@
  */
 import { expect, test } from 'vitest';
 import { type Role, roleAtLeast, roles } from '../../src/model/workspace.ts';
-import { roundLogo } from '../images/sample-designs.ts';
+import { roundLogo } from '../product/images/sample-designs.ts';
 import { type Answer, type Json, word } from '../support/client.ts';
 import { makeStranger, useTestApi } from '../support/test-client.ts';
 

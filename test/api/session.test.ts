@@ -3,7 +3,7 @@ import { createSecretKey } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SessionCookie } from '../../src/api/workspaces/cookie.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { Passwords } from '../../src/workspaces/passwords.ts';
+import { Passwords } from '../../src/product/workspaces/passwords.ts';
 import { Browser } from '../support/browser.ts';
 import { Client, word } from '../support/client.ts';
 import { makeMember, useTestApi } from '../support/test-client.ts';

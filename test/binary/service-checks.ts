@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { unzipSync } from 'fflate';
 import { Webhook } from 'standardwebhooks';
 import { request } from 'undici';
-import { readAny, readPng, scanBoth } from '../images/read-image.ts';
+import { readAny, readPng, scanBoth } from '../product/images/read-image.ts';
 import { word } from '../support/client.ts';
 import { readMetrics } from '../support/running-service.ts';
 import { type Check, short, whole } from './checks.ts';

@@ -1,6 +1,6 @@
 /** Settings that are more than a form: the pages that phones get from codes, and the cluster with its lead. */
 import { expect, test } from 'vitest';
-import { roundLogo } from '../images/sample-designs.ts';
+import { roundLogo } from '../product/images/sample-designs.ts';
 import { faultsOn, faultsOnScreens } from './accessibility.ts';
 import { refusal, useHarness } from './harness.ts';
 import { calmCluster, troubledCluster, withCluster } from './sample-cluster.ts';

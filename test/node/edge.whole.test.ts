@@ -19,7 +19,7 @@ import { openEdge } from '../../src/node/open-edge.ts';
 import { listSegments } from '../../src/engine/journal/segments.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { FeedServer } from '../cluster/links/feed-server.ts';
-import { route } from '../codes/codes-fixture.ts';
+import { route } from '../product/codes/codes-fixture.ts';
 import { openFilesIn } from '../support/leaks.ts';
 import { freePorts } from '../support/process.ts';
 import { readMetrics } from '../support/running-service.ts';

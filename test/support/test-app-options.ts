@@ -1,8 +1,8 @@
 /** What a test may want to differ of the application that it opens (test-app.ts). */
 import type { ApiServices, ImageDrawing } from '../../src/api/services.ts';
-import type { PaymentProvider } from '../../src/billing/provider.ts';
-import type { Counting } from '../../src/campaigns/campaign-scheduler.ts';
-import type { CodesOptions } from '../../src/codes/codes.ts';
+import type { PaymentProvider } from '../../src/product/billing/provider.ts';
+import type { Counting } from '../../src/product/campaigns/campaign-scheduler.ts';
+import type { CodesOptions } from '../../src/product/codes/codes.ts';
 import type { MemoryShares } from '../../src/engine/machine/machine-plan.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
 import type { Clock } from '../../src/model/clock.ts';

@@ -41,7 +41,7 @@ const loaded: Readonly<Record<string, readonly string[]>> = {
     'uWebSockets.js',
   ],
   'src/cluster/scans/scan-transfer.worker.ts': ['lmdb', 'msgpackr'],
-  'src/images/render.worker.ts': ['qrcode'],
+  'src/product/images/render.worker.ts': ['qrcode'],
   'src/webhooks/attempt/attempt.worker.ts': ['ipaddr.js', 'lru-cache', 'undici'],
 };
 

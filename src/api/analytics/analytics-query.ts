@@ -1,6 +1,6 @@
 /** The parameters of analytics other than the range: the time zone of its days, a period to compare with, and filters. */
 import { z } from 'zod';
-import type { Codes } from '../../codes/codes.ts';
+import type { Codes } from '../../product/codes/codes.ts';
 import type { DayRange } from '../../model/day.ts';
 import { Failure, invalid } from '../../model/failure.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -14,7 +14,7 @@ import {
 import type { Subject } from '../../engine/analytics/subject.ts';
 import type { ScanFilter } from '../../engine/analytics/filter.ts';
 import type { Interval } from '../../engine/analytics/series.ts';
-import { tagLengthMax } from '../../codes/rules.ts';
+import { tagLengthMax } from '../../product/codes/rules.ts';
 import { timeZoneField } from '../codes/time-zone.ts';
 import { givenId } from '../fields.ts';
 import { compare } from './comparison.ts';

@@ -6,7 +6,7 @@
  *         --> codes that it is narrowed to --> filter --> the same of the period that is compared with (comparison.ts)
  */
 import { z } from 'zod';
-import type { Codes } from '../../codes/codes.ts';
+import type { Codes } from '../../product/codes/codes.ts';
 import { type DayRange, formatDay } from '../../model/day.ts';
 import type { FailureCode } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';

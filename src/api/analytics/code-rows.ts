@@ -1,6 +1,6 @@
 /** Scans by code, tag or campaign: the scans of each code, grouped by its current record. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { Codes } from '../../codes/codes.ts';
+import type { Codes } from '../../product/codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { readOr } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';

@@ -3,7 +3,7 @@
  * Amounts are in major units. Nothing here touches a redirect.
  */
 import { z } from 'zod';
-import type { Billing, BillingStatus } from '../../billing/billing.ts';
+import type { Billing, BillingStatus } from '../../product/billing/billing.ts';
 import {
   billingIntervals,
   billingProviders,

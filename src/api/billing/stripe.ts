@@ -1,6 +1,6 @@
 /** What only Stripe has: a portal for its customers, and events that it sends. */
 import { z } from 'zod';
-import type { Billing } from '../../billing/billing.ts';
+import type { Billing } from '../../product/billing/billing.ts';
 import { emptyBody } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 

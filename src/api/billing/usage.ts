@@ -1,9 +1,9 @@
 /** /billing/usage: what the workspace has used of its plan's limits now. Asking with a key counts too. */
 import { z } from 'zod';
-import type { Codes } from '../../codes/codes.ts';
+import type { Codes } from '../../product/codes/codes.ts';
 import { isoTime } from '../../model/day.ts';
 import { limitsOf, plans } from '../../model/workspace.ts';
-import type { WorkspaceServices } from '../../workspaces/services.ts';
+import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import { count, time } from '../fields.ts';
 import { getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';

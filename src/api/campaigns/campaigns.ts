@@ -1,8 +1,8 @@
-/** /campaigns: create, list, read, change, delete, and their numbers. The rules are in src/campaigns. */
+/** /campaigns: create, list, read, change, delete, and their numbers. The rules are in src/product/campaigns. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { CampaignTotals } from '../../campaigns/campaign-analytics.ts';
-import type { CampaignServices } from '../../campaigns/open-campaigns.ts';
+import type { CampaignTotals } from '../../product/campaigns/campaign-analytics.ts';
+import type { CampaignServices } from '../../product/campaigns/open-campaigns.ts';
 import { type CampaignRecord, campaignStatusAt } from '../../model/campaign.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Positions } from '../positions.ts';

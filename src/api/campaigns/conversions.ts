@@ -1,6 +1,6 @@
 /** /conversions: count what a scan led to, and read the sums of a code. */
-import type { Codes } from '../../codes/codes.ts';
-import type { Conversion, Conversions } from '../../campaigns/conversions.ts';
+import type { Codes } from '../../product/codes/codes.ts';
+import type { Conversion, Conversions } from '../../product/campaigns/conversions.ts';
 import type { Clock } from '../../model/clock.ts';
 import { dayOf, formatDay } from '../../model/day.ts';
 import { z } from 'zod';

@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { Failure } from '../../model/failure.ts';
 import { type Actor, roleAtLeast } from '../../model/workspace.ts';
-import type { Workspaces } from '../../workspaces/workspaces.ts';
+import type { Workspaces } from '../../product/workspaces/workspaces.ts';
 import { count, time } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import { view, type Viewed } from '../view.ts';

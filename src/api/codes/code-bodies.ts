@@ -1,10 +1,14 @@
 /** Bodies of codes as the domain takes them. A body with faults of its schema gets those of the rules of codes/ too. */
 import type { z } from 'zod';
-import type { CodeDraft } from '../../codes/code-creation.ts';
-import { type ReadRoutes, routeFaults, targetCheck } from '../../codes/routing/route-faults.ts';
-import { mergePatch } from '../../codes/merge-patch.ts';
-import { contentFaults } from '../../codes/rules.ts';
-import { isFaults, validateTarget } from '../../codes/targets.ts';
+import type { CodeDraft } from '../../product/codes/code-creation.ts';
+import {
+  type ReadRoutes,
+  routeFaults,
+  targetCheck,
+} from '../../product/codes/routing/route-faults.ts';
+import { mergePatch } from '../../product/codes/merge-patch.ts';
+import { contentFaults } from '../../product/codes/rules.ts';
+import { isFaults, validateTarget } from '../../product/codes/targets.ts';
 import { codeTypes, type QrCodeRecord } from '../../model/code.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
 import { withDomainFaults, check, validationFailure } from '../faults.ts';

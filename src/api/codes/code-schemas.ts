@@ -14,9 +14,9 @@ import {
   slugPattern,
   tagLengthMax,
   tagsMax,
-} from '../../codes/rules.ts';
-import { searchWords } from '../../codes/search/search-text.ts';
-import { design, gradient } from '../../images/design/design.ts';
+} from '../../product/codes/rules.ts';
+import { searchWords } from '../../product/codes/search/search-text.ts';
+import { design, gradient } from '../../product/images/design/design.ts';
 import { codeCampaignsMax } from '../../model/campaign.ts';
 import { codeSorts, codeStatuses, codeTypes } from '../../model/code.ts';
 import { parseId } from '../../model/ids.ts';

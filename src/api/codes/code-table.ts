@@ -5,9 +5,9 @@
  * twice: for the keys, then for the rows.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { isColumn, tagsText } from '../../codes/bulk/rows.ts';
-import type { Codes } from '../../codes/codes.ts';
-import type { CodeFilter, CodeSlice } from '../../codes/search/listing.ts';
+import { isColumn, tagsText } from '../../product/codes/bulk/rows.ts';
+import type { Codes } from '../../product/codes/codes.ts';
+import type { CodeFilter, CodeSlice } from '../../product/codes/search/listing.ts';
 import type { CodeView } from './code-view.ts';
 import { csvLine } from '../../model/csv.ts';
 import { csvText, fileHeaders } from '../csv.ts';

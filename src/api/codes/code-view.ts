@@ -3,12 +3,12 @@
  * contract leaves out on static codes.
  */
 import type { z } from 'zod';
-import { shownRoutes } from '../../codes/routing/route-fields.ts';
-import { fault } from '../../codes/rules.ts';
-import { unreachableRules } from '../../codes/routing/unreachable.ts';
+import { shownRoutes } from '../../product/codes/routing/route-fields.ts';
+import { fault } from '../../product/codes/rules.ts';
+import { unreachableRules } from '../../product/codes/routing/unreachable.ts';
 import { tagOf } from '../../platform/uws/headers.ts';
-import { imageContent } from '../../images/content.ts';
-import { imageVersion, styleOf } from '../../images/design/style.ts';
+import { imageContent } from '../../product/images/content.ts';
+import { imageVersion, styleOf } from '../../product/images/design/style.ts';
 import type { CampaignRecord } from '../../model/campaign.ts';
 import type { Clock } from '../../model/clock.ts';
 import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../../model/code.ts';

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { CodeCheck, Codes } from '../../codes/codes.ts';
+import type { CodeCheck, Codes } from '../../product/codes/codes.ts';
 import { isMatched } from '../../platform/uws/headers.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure, invalid } from '../../model/failure.ts';

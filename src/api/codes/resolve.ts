@@ -1,6 +1,6 @@
 /** GET /qr-codes/:id/resolve: what a person's scan would get, without counting it. */
 import { z } from 'zod';
-import type { Codes } from '../../codes/codes.ts';
+import type { Codes } from '../../product/codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';

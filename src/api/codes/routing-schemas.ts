@@ -3,9 +3,9 @@
  * of model/routing/routing.ts; codes/routing/route-faults.ts checks rules between fields.
  */
 import { z } from 'zod';
-import { expiresAtMsMax } from '../../codes/rules.ts';
-import type { GivenRule } from '../../codes/routing/route-fields.ts';
-import { urlLengthMax } from '../../codes/targets.ts';
+import { expiresAtMsMax } from '../../product/codes/rules.ts';
+import type { GivenRule } from '../../product/codes/routing/route-fields.ts';
+import { urlLengthMax } from '../../product/codes/targets.ts';
 import { countries } from '../../model/routing/countries.ts';
 import { labelPattern } from '../../model/routing/labels.ts';
 import {

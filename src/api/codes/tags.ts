@@ -1,7 +1,7 @@
 /** GET /qr-codes/tags: the tags that people choose from, so that one thing has one tag. */
 import { z } from 'zod';
-import type { Codes } from '../../codes/codes.ts';
-import { tagLengthMax } from '../../codes/rules.ts';
+import type { Codes } from '../../product/codes/codes.ts';
+import { tagLengthMax } from '../../product/codes/rules.ts';
 import { count, queryInteger } from '../fields.ts';
 import { getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';

@@ -1,6 +1,6 @@
 /** Schemas of images, previews and logos. */
 import { z } from 'zod';
-import { design, logoDataUrl, logoName } from '../../images/design/design.ts';
+import { design, logoDataUrl, logoName } from '../../product/images/design/design.ts';
 import {
   imageFormats,
   logoMediaTypes,
@@ -9,7 +9,7 @@ import {
   sizeMax,
   sizeMin,
   sizeStandard,
-} from '../../images/formats.ts';
+} from '../../product/images/formats.ts';
 import { codeTypes } from '../../model/code.ts';
 import { count, createdAt, queryInteger } from '../fields.ts';
 

@@ -7,12 +7,12 @@
  */
 import { isKnown } from '../../platform/uws/headers.ts';
 import type { Reply, Request } from '../../platform/uws/request.ts';
-import { imageContent } from '../../images/content.ts';
-import { type ImageFormat, imageFormats, pointsOf } from '../../images/formats.ts';
-import { attachment } from '../../images/file-name.ts';
-import type { ImageAnswer } from '../../images/image-cache.ts';
-import type { RenderedImage } from '../../images/image-service.ts';
-import { imageVersion, styleOf } from '../../images/design/style.ts';
+import { imageContent } from '../../product/images/content.ts';
+import { type ImageFormat, imageFormats, pointsOf } from '../../product/images/formats.ts';
+import { attachment } from '../../product/images/file-name.ts';
+import type { ImageAnswer } from '../../product/images/image-cache.ts';
+import type { RenderedImage } from '../../product/images/image-service.ts';
+import { imageVersion, styleOf } from '../../product/images/design/style.ts';
 import { parseId } from '../../model/ids.ts';
 import { Failure, invalid } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';

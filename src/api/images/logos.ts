@@ -2,9 +2,9 @@
  * /logos: pictures for the middle of codes. Sent as a file or as a data URL, stored as a cleaned PNG that is
  * named by its content: the same file is the same logo.
  */
-import { logoName, readDataUrl } from '../../images/design/design.ts';
-import type { Logos } from '../../images/logo/logos.ts';
-import { type LogoMediaType, logoMediaTypes } from '../../images/formats.ts';
+import { logoName, readDataUrl } from '../../product/images/design/design.ts';
+import type { Logos } from '../../product/images/logo/logos.ts';
+import { type LogoMediaType, logoMediaTypes } from '../../product/images/formats.ts';
 import { Failure } from '../../model/failure.ts';
 import { check, validationFailure } from '../faults.ts';
 import { designBodyBytesMax, logo, logoBody, logoBodyMedia, logoList } from './image-schemas.ts';

@@ -3,12 +3,12 @@
  * POST /qr-codes/images: the images of many codes as one ZIP.
  */
 import { z } from 'zod';
-import type { Codes } from '../../codes/codes.ts';
-import { isFaults, validateTarget } from '../../codes/targets.ts';
-import type { ArchiveEntry } from '../../images/archive.ts';
-import { fileName } from '../../images/file-name.ts';
-import { type ImageSource, imageContent } from '../../images/content.ts';
-import { styleOf } from '../../images/design/style.ts';
+import type { Codes } from '../../product/codes/codes.ts';
+import { isFaults, validateTarget } from '../../product/codes/targets.ts';
+import type { ArchiveEntry } from '../../product/images/archive.ts';
+import { fileName } from '../../product/images/file-name.ts';
+import { type ImageSource, imageContent } from '../../product/images/content.ts';
+import { styleOf } from '../../product/images/design/style.ts';
 import type { CodeType } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
 import { BulkGate } from '../codes/bulk-gate.ts';
@@ -108,7 +108,7 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
           const name = fileName(code.name, unique, format);
           return { name, request, changedAtMs: code.updatedAtMs };
         });
-      const { archiveImages } = await import('../../images/archive.ts');
+      const { archiveImages } = await import('../../product/images/archive.ts');
       const pieces = archiveImages(entries, (request) => images.render(request));
       return {
         status: 200,

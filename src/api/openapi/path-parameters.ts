@@ -1,6 +1,6 @@
 /** The parameters of paths: each names one resource, and is a component of the document. */
 import { z } from 'zod';
-import { logoName } from '../../images/design/design.ts';
+import { logoName } from '../../product/images/design/design.ts';
 import type { IdPrefix } from '../../model/ids.ts';
 import { idText } from '../fields.ts';
 

@@ -12,12 +12,12 @@
 import { isRead, type Reply, type Request } from '../../platform/uws/request.ts';
 import { addressGroup } from '../../model/address.ts';
 import type { Clock } from '../../model/clock.ts';
-import type { Digests } from '../../reports/digests/digests.ts';
-import { type FramedPage, noticePage } from '../../reports/page/frame.ts';
+import type { Digests } from '../../product/reports/digests/digests.ts';
+import { type FramedPage, noticePage } from '../../product/reports/page/frame.ts';
 import { reportRanges } from '../../model/reports/report.ts';
-import type { ReportPages } from '../../reports/report-pages.ts';
-import { MemoryQuota } from '../../workspaces/memory-quota.ts';
-import type { QuotaAnswer } from '../../workspaces/window-count.ts';
+import type { ReportPages } from '../../product/reports/report-pages.ts';
+import { MemoryQuota } from '../../product/workspaces/memory-quota.ts';
+import type { QuotaAnswer } from '../../product/workspaces/window-count.ts';
 import { withRate } from '../guard.ts';
 
 const reportPrefix = '/r/';

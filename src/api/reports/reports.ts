@@ -1,6 +1,6 @@
 /**
  * /reports: links that show the numbers of a code or a campaign to people without an account. The rules are in
- * src/reports; public-pages.ts answers a link. Only answers to members who may create links have them: a viewer's key lists
+ * src/product/reports; public-pages.ts answers a link. Only answers to members who may create links have them: a viewer's key lists
  * reports without links.
  */
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import {
   reportTitleLengthMax,
 } from '../../model/reports/report.ts';
 import { type Actor, roleAtLeast } from '../../model/workspace.ts';
-import { type Reports, reportStatuses } from '../../reports/reports.ts';
+import { type Reports, reportStatuses } from '../../product/reports/reports.ts';
 import { timeZone } from '../codes/time-zone.ts';
 import { createdAt, givenId, idField, moment, plainText, time } from '../fields.ts';
 import { created, deleteRoute, getRoute, listRoute, pageSchema, postRoute } from '../resource.ts';

@@ -1,8 +1,8 @@
-/** /watches: create, list, read, change, delete, and their incidents. The rules are in src/watches. */
+/** /watches: create, list, read, change, delete, and their incidents. The rules are in src/product/watches. */
 import type { z } from 'zod';
 import { invalidCursor } from '../../model/cursor.ts';
 import { openIncidentsOf, type WatchRecord, type WatchSubject } from '../../model/watches/watch.ts';
-import type { WatchServices } from '../../watches/open-watches.ts';
+import type { WatchServices } from '../../product/watches/open-watches.ts';
 import type { Positions } from '../positions.ts';
 import { created, deleteRoute, getRoute, postRoute, viewsOf } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';

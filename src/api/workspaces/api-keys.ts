@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import type { Clock } from '../../model/clock.ts';
 import { invalid } from '../../model/failure.ts';
-import type { MadeKey } from '../../workspaces/api-keys.ts';
-import type { WorkspaceServices } from '../../workspaces/services.ts';
+import type { MadeKey } from '../../product/workspaces/api-keys.ts';
+import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import { createdAt, idField, moment, time } from '../fields.ts';
 import { created, deleteRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
 import type { Result, Route } from '../route.ts';

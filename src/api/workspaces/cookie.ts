@@ -6,7 +6,7 @@
  * origin if the browser names one.
  */
 import type { Request } from '../../platform/uws/request.ts';
-import { csrfMatches, type Session, sessionMsMax } from '../../workspaces/sessions.ts';
+import { csrfMatches, type Session, sessionMsMax } from '../../product/workspaces/sessions.ts';
 
 const plainName = 'quietzone';
 const millisecondsPerSecond = 1_000;

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import type { InviteRecord } from '../../model/workspace.ts';
-import { inviteStates, type MadeInvite } from '../../workspaces/invites.ts';
-import type { WorkspaceServices } from '../../workspaces/services.ts';
+import { inviteStates, type MadeInvite } from '../../product/workspaces/invites.ts';
+import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import { createdAt, idField, time } from '../fields.ts';
 import { created, deleteRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';

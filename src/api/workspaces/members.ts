@@ -1,7 +1,7 @@
 /** /team/members: who belongs to the workspace, with which role. The rules are in workspaces/members. */
 import { z } from 'zod';
-import type { Member } from '../../workspaces/members.ts';
-import type { WorkspaceServices } from '../../workspaces/services.ts';
+import type { Member } from '../../product/workspaces/members.ts';
+import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import { time } from '../fields.ts';
 import { deleteRoute, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';

@@ -3,9 +3,9 @@
  * HTML, because a page has 5 KB at most.
  */
 import { z } from 'zod';
-import { isFaults, validateTarget } from '../../codes/targets.ts';
-import { logoDataUrl, logoTextMax } from '../../images/design/design.ts';
-import { logoBytesMax } from '../../images/formats.ts';
+import { isFaults, validateTarget } from '../../product/codes/targets.ts';
+import { logoDataUrl, logoTextMax } from '../../product/images/design/design.ts';
+import { logoBytesMax } from '../../product/images/formats.ts';
 import {
   brandNameLengthMax,
   endedReasons,

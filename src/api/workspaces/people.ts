@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
 import { weekStarts } from '../../model/zones/calendar.ts';
 import { plans, roles, type Role, type WorkspaceRecord } from '../../model/workspace.ts';
-import { passwordLengthMax } from '../../workspaces/passwords.ts';
-import { emailLengthMax, nameLengthMax } from '../../workspaces/users.ts';
+import { passwordLengthMax } from '../../product/workspaces/passwords.ts';
+import { emailLengthMax, nameLengthMax } from '../../product/workspaces/users.ts';
 import { createdAt, idField, plainText } from '../fields.ts';
 import { view } from '../view.ts';
 

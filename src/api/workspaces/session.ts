@@ -5,10 +5,10 @@
 import { z } from 'zod';
 import { isLocalUrl } from '../../model/address.ts';
 import type { Actor } from '../../model/workspace.ts';
-import { passwordLengthMax, passwordLengthMin } from '../../workspaces/passwords.ts';
-import { emailLengthMax } from '../../workspaces/users.ts';
-import type { WorkspaceServices } from '../../workspaces/services.ts';
-import type { Session } from '../../workspaces/sessions.ts';
+import { passwordLengthMax, passwordLengthMin } from '../../product/workspaces/passwords.ts';
+import { emailLengthMax } from '../../product/workspaces/users.ts';
+import type { WorkspaceServices } from '../../product/workspaces/services.ts';
+import type { Session } from '../../product/workspaces/sessions.ts';
 import { emptyBody } from '../fields.ts';
 import { getRoute } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';

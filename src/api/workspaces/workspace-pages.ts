@@ -3,9 +3,9 @@
  * is a merge patch. A logo is drawn before it is stored, so that redirect threads and edges need no file.
  */
 import { z } from 'zod';
-import { mergePatch } from '../../codes/merge-patch.ts';
+import { mergePatch } from '../../product/codes/merge-patch.ts';
 import { previewPage } from '../../engine/redirect/pages.ts';
-import type { Logos } from '../../images/logo/logos.ts';
+import type { Logos } from '../../product/images/logo/logos.ts';
 import { Failure, invalid, notFound } from '../../model/failure.ts';
 import { weekStarts } from '../../model/zones/calendar.ts';
 import {
@@ -15,11 +15,11 @@ import {
   type WorkspacePages,
 } from '../../model/routing/pages.ts';
 import type { Actor, WorkspaceRecord } from '../../model/workspace.ts';
-import type { Workspaces } from '../../workspaces/workspaces.ts';
+import type { Workspaces } from '../../product/workspaces/workspaces.ts';
 import { validationFailure } from '../faults.ts';
 import { timeZone } from '../codes/time-zone.ts';
 import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
-import { readDataUrl } from '../../images/design/design.ts';
+import { readDataUrl } from '../../product/images/design/design.ts';
 import { getRoute } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {

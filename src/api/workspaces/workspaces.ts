@@ -1,7 +1,7 @@
 /** /workspaces: list those one belongs to, create, switch. What one says on its pages: workspace-pages.ts. */
 import { z } from 'zod';
 import type { WorkspaceRecord } from '../../model/workspace.ts';
-import type { WorkspaceServices } from '../../workspaces/services.ts';
+import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import { emptyBody } from '../fields.ts';
 import { created, listRoute, pageSchema, postRoute } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';

@@ -21,7 +21,7 @@ import { parseJson, readIfThere, replaceFile } from '../../platform/small-files.
 import type { Environment } from '../../platform/config/environment.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { createLog } from '../../platform/log.ts';
-import { generatePassword } from '../../workspaces/passwords.ts';
+import { generatePassword } from '../../product/workspaces/passwords.ts';
 import type { Process } from '../command.ts';
 import { journalScans } from './journal.ts';
 import { openReceiver, receiverNetwork } from './receiver.ts';

@@ -7,8 +7,13 @@
  */
 import { createHash } from 'node:crypto';
 import type { InputOf } from '../../administration/operations.ts';
-import { importBatchCodes, noRows, reasonOf, recordAfter } from '../../codes/bulk/code-import.ts';
-import { taken } from '../../codes/code-creation.ts';
+import {
+  importBatchCodes,
+  noRows,
+  reasonOf,
+  recordAfter,
+} from '../../product/codes/bulk/code-import.ts';
+import { taken } from '../../product/codes/code-creation.ts';
 import type { Clock } from '../../model/clock.ts';
 import { foldShortCode } from '../../model/code.ts';
 import { isoTime } from '../../model/day.ts';

@@ -11,8 +11,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
-import { type BulkRow, bulkRows, ignoredColumns } from '../../codes/bulk/rows.ts';
-import { csvColumns, readCsv } from '../../codes/bulk/csv-rows.ts';
+import { type BulkRow, bulkRows, ignoredColumns } from '../../product/codes/bulk/rows.ts';
+import { csvColumns, readCsv } from '../../product/codes/bulk/csv-rows.ts';
 import {
   missingFromTable,
   unusedColumns,
@@ -20,7 +20,7 @@ import {
   type VendorFormat,
   vendorFormats,
   recognizeVendorExport,
-} from '../../codes/bulk/vendor-exports.ts';
+} from '../../product/codes/bulk/vendor-exports.ts';
 import { Failure, systemErrorCode } from '../../model/failure.ts';
 import { shownText } from '../../model/text.ts';
 

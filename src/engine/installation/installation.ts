@@ -22,7 +22,7 @@ import {
   writeMark,
 } from '../../store/installation.ts';
 import { openScanStore } from '../../store/scans/scans.ts';
-import { makeSigningKeys } from '../../workspaces/signing-keys.ts';
+import { makeSigningKeys } from '../../product/workspaces/signing-keys.ts';
 import { type DataFolder, DataFolderError, makeFolder, makeSecret } from '../data-folder.ts';
 import { syncFolder } from '../../platform/small-files.ts';
 import { assertStoreSpace, type StartScope } from '../data-files.ts';

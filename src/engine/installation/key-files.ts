@@ -16,7 +16,7 @@ import {
   parseSigningKeys,
   signingKeyPrint,
   signingKeysFile,
-} from '../../workspaces/signing-keys.ts';
+} from '../../product/workspaces/signing-keys.ts';
 
 export const visitorKeyFile = 'visitor.key';
 export const visitorKeyBytes = 16;

@@ -19,7 +19,7 @@ export const brandLogoBytesMax = 1_150;
 
 export interface Brand {
   readonly name?: string;
-  /** `data:image/webp;base64,…`, from src/images/logo/logo.ts. */
+  /** `data:image/webp;base64,…`, from src/product/images/logo/logo.ts. */
   readonly logo?: string;
   readonly colour?: string;
   /** http, https, mailto or tel. */

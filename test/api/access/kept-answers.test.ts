@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { emptyBody } from '../../../src/api/fields.ts';
 import { postRoute } from '../../../src/api/resource.ts';
 import { jsonResult } from '../../../src/api/route.ts';
-import { requestFingerprint } from '../../../src/workspaces/idempotency.ts';
+import { requestFingerprint } from '../../../src/product/workspaces/idempotency.ts';
 import { type Answer, type Json, word } from '../../support/client.ts';
 import { Browser } from '../../support/browser.ts';
 import { makeMember, useTestApi } from '../../support/test-client.ts';

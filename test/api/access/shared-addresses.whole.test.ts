@@ -3,7 +3,7 @@
  * address from its owner or keeps another from joining, and no answer shows which accounts another workspace has.
  */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { isProven } from '../../../src/workspaces/users.ts';
+import { isProven } from '../../../src/product/workspaces/users.ts';
 import { Browser } from '../../support/browser.ts';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import { startMailServer } from '../../support/fakes/mail-server.ts';

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';
 import { missedRoutes } from '../../../src/model/routing/labels.ts';
-import { route } from '../../codes/codes-fixture.ts';
+import { route } from '../../product/codes/codes-fixture.ts';
 import { word } from '../../support/client.ts';
 import { type CountedCode, crawler, type ScanOptions, useCountedApi } from './counted-api.ts';
 

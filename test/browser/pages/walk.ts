@@ -5,7 +5,7 @@
  */
 import type { Page, Request } from 'playwright-core';
 import { afterAll, expect } from 'vitest';
-import { sessionLimits } from '../../../src/workspaces/memory-quota.ts';
+import { sessionLimits } from '../../../src/product/workspaces/memory-quota.ts';
 import { openReceiver } from '../../support/fakes/receiver.ts';
 import { stepsOfToday } from '../../seconds/runs.ts';
 import { faultsOn, type Part, tooWide } from '../accessibility.ts';

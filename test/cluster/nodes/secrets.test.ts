@@ -12,12 +12,12 @@ import {
 } from '../../../src/node/signing-rotation.ts';
 import { readKeyPrints } from '../../../src/store/installation.ts';
 import { createLog } from '../../../src/platform/log.ts';
-import { accessVersion } from '../../../src/workspaces/access.ts';
+import { accessVersion } from '../../../src/product/workspaces/access.ts';
 import {
   makeSigningKeys,
   readSigningKeys,
   signingKeysFile,
-} from '../../../src/workspaces/signing-keys.ts';
+} from '../../../src/product/workspaces/signing-keys.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 import { beatOf } from './beats-network.ts';
 

@@ -13,7 +13,7 @@ import { createIdSource } from '../../../src/model/ids.ts';
 import { Outbox } from '../../../src/webhooks/outbox.ts';
 import type { RawScanCursor } from '../../../src/engine/analytics/raw-scans.ts';
 import type { Management } from '../../../src/store/management/management.ts';
-import { SecretCipher } from '../../../src/workspaces/secret-cipher.ts';
+import { SecretCipher } from '../../../src/product/workspaces/secret-cipher.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { EngineHarness, type ScanInput, scanOf } from './engine-harness.ts';

@@ -28,7 +28,7 @@ import {
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';
-import { rotateSigningKeys } from '../../../src/workspaces/signing-keys.ts';
+import { rotateSigningKeys } from '../../../src/product/workspaces/signing-keys.ts';
 import { withDisk } from '../failing-disk.ts';
 import { contentsOf } from '../whole-folder.ts';
 import {

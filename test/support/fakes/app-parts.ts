@@ -2,7 +2,7 @@
 import { createHash, getRandomValues } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ImageDrawing } from '../../../src/api/services.ts';
-import type { Counting } from '../../../src/campaigns/campaign-scheduler.ts';
+import type { Counting } from '../../../src/product/campaigns/campaign-scheduler.ts';
 import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import type { AttemptSettings, AttemptTask } from '../../../src/model/webhook.ts';
 import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
@@ -12,7 +12,7 @@ import {
   type OnResult,
   PoolSender,
 } from '../../../src/webhooks/attempt/attempt-sender.ts';
-import { makeSigningKeys } from '../../../src/workspaces/signing-keys.ts';
+import { makeSigningKeys } from '../../../src/product/workspaces/signing-keys.ts';
 
 /** Every scan is counted at once. */
 export const counted: Counting = { mark: () => ({ isPast: () => true }) };

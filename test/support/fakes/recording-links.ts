@@ -1,4 +1,4 @@
-import type { LinkTable } from '../../../src/codes/links/link-table.ts';
+import type { LinkTable } from '../../../src/product/codes/links/link-table.ts';
 import { keepScansLeft, type Link } from '../../../src/engine/links/layout.ts';
 
 /** A link table that remembers the newest state of every link. */

@@ -1,0 +1,108 @@
+/**
+ * Watches as the application opens them: what people ask for, and the scheduler that looks.
+ *
+ *   API -> watches.ts -> record, timers        scheduler -> subjects.ts, hour-history.ts -> expectation.ts -> conclusions.ts
+ *                                                        -> target-rounds.ts -> webhooks/attempt: the egress guard
+ *                                              conclusions -> incidents.ts -> event in the outbox, emails
+ *
+ * All of it is in the management environment, which a cluster replicates: findings, incident and event are one
+ * transaction, so that a change of leader finds either all of it or nothing.
+ */
+import type { Config } from '../../platform/config/config.ts';
+import type { Clock } from '../../model/clock.ts';
+import type { IdSource } from '../../model/ids.ts';
+import type { CodeNo } from '../../model/numbers.ts';
+import type { TargetChecker } from '../../model/watches/watch.ts';
+import type { Outbox } from '../../webhooks/outbox.ts';
+import type { ScanAnalytics } from '../../engine/analytics/analytics.ts';
+import type { Management } from '../../store/management/management.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { openTargetChecker } from '../../webhooks/attempt/target-checker.ts';
+import { Incidents, type IncidentsOptions } from './incidents.ts';
+import { type CountingMarks, Running } from './running.ts';
+import { Subjects, type WatchedCodes } from './subjects.ts';
+import { TargetRounds } from './target-rounds.ts';
+import { Watches } from './watches.ts';
+import { WatchScheduler } from './watch-scheduler.ts';
+
+export interface WatchServicesOptions {
+  readonly config: Config;
+  readonly management: Management;
+  readonly outbox: Outbox;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly codes: WatchedCodes;
+  readonly scans: Pick<ScanAnalytics, 'series' | 'lifetimeScans'>;
+  readonly emails: IncidentsOptions['emails'];
+  readonly counting: CountingMarks;
+  /** Whether scans are answered and counted now. */
+  readonly isWell: () => boolean;
+  /** Absent = a thread of its own. */
+  readonly checker?: TargetChecker | undefined;
+}
+
+export interface WatchServices {
+  readonly watches: Watches;
+  readonly incidents: Incidents;
+  readonly subjects: Subjects;
+  readonly scheduler: WatchScheduler;
+  close(): Promise<unknown>;
+}
+
+/** Watches nothing before its scheduler is started. */
+export function openWatches(given: WatchServicesOptions): WatchServices {
+  const { config, scans, metrics, checker = openChecker(given) } = given;
+  const options = { ...given, store: given.management };
+  const ownHost = new URL(config.shortUrlBase).host;
+  const scansOf = (no: CodeNo): number => scans.lifetimeScans(no);
+  const subjects = new Subjects({ ...options, scansOf, ownHost });
+  const incidents = new Incidents({ ...options, publicUrl: config.api.publicUrl });
+  const watches = new Watches({ ...options, subjects, incidents });
+  const requests = metrics.counter(
+    'quietzone_watch_requests_total',
+    'Requests to targets, by result: answered, or the class of failure',
+    ['result'],
+  );
+  const scheduler = new WatchScheduler({
+    ...options,
+    watches,
+    incidents,
+    subjects,
+    running: new Running(options),
+    rounds: new TargetRounds({
+      ...options,
+      checker,
+      onRequest: ({ failure = 'answered' }) => requests.add(1, { result: failure }),
+    }),
+    checks: metrics.counter('quietzone_watch_checks_total', 'Looks at what is watched', [
+      'what',
+      'result',
+    ]),
+    begun: metrics.counter('quietzone_watch_incidents_total', 'Incidents that began', ['kind']),
+  });
+  metrics.gauge(
+    'quietzone_watch_lag_seconds',
+    'How long the most overdue watch has been due',
+    [],
+    () => scheduler.behindMs / 1_000,
+  );
+  let closing: Promise<unknown> | undefined;
+  return {
+    watches,
+    incidents,
+    subjects,
+    scheduler,
+    close: () => (closing ??= Promise.all([scheduler.close(), checker.close()])),
+  };
+}
+
+function openChecker({ config, log }: WatchServicesOptions): TargetChecker {
+  const { allowNetworks } = config.webhooks;
+  const docsUrl = `${config.api.publicUrl}/docs/alerts`;
+  return openTargetChecker({ allowNetworks, docsUrl }, (err) =>
+    log.warn({ err }, 'the thread that requests targets failed, another one started'),
+  );
+}
