@@ -5,7 +5,7 @@
  *   base: store, ids, outbox -> workspaces -> codes -> images, campaigns, billing, webhooks -> API
  */
 import { randomFillSync, randomInt } from 'node:crypto';
-import { createHttpsRedirect, strictTransport } from './api/https.ts';
+import { createHttpsRedirect, strictTransport } from './api/server/https.ts';
 import { createMetricsHandler } from './api/metrics.ts';
 import { Billing } from './product/billing/billing.ts';
 import type { PaymentProvider } from './product/billing/provider.ts';
@@ -34,7 +34,7 @@ import {
 } from './engine/machine/machine-plan.ts';
 import { ClientAddresses } from './platform/uws/client-address.ts';
 import type { Handler, Reply, Request } from './platform/uws/request.ts';
-import { HttpServer, type HttpServerOptions } from './http/server.ts';
+import { HttpServer, type HttpServerOptions } from './api/server/server.ts';
 import { assertTlsFiles } from './platform/uws/port.ts';
 import { installationBrand } from './engine/redirect/pages.ts';
 import type { ImagesOptions } from './product/images/image-service.ts';

@@ -18,7 +18,7 @@ import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts
 import { engineChecks, meteredHealth } from './engine/operator-metrics.ts';
 import type { EngineThreads } from './engine/threads.ts';
 import { StoredData } from './engine/watch/stored-data.ts';
-import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
+import { DashboardFiles } from './api/server/dashboard-files.ts';
 import { createImageCache } from './product/images/image-cache.ts';
 import { type Images, registerImageMetrics } from './product/images/image-service.ts';
 import type { LinkWriter } from './engine/links/writer.ts';

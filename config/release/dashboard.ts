@@ -15,7 +15,7 @@ import {
   type DashboardBundle,
   type DashboardFile,
   pagePath,
-} from '../../src/http/dashboard/dashboard-files.ts';
+} from '../../src/api/server/dashboard-files.ts';
 
 const root = fileURLToPath(new URL('../../src/dashboard/', import.meta.url));
 /** 9 of 11: 2 % larger than 11 in a quarter of its time. */

@@ -1,6 +1,6 @@
 /** One operation of a command. Its input is checked as the API checks a body; its result is JSON. */
 import type { z } from 'zod';
-import { check, validationFailure } from '../api/faults.ts';
+import { check, validationFailure } from '../api/kernel/faults.ts';
 import type { CommandControl } from '../engine/commands/command-table.ts';
 import type { Administration } from './administration.ts';
 

@@ -31,14 +31,14 @@ import {
   requestFingerprint,
   type KeptAnswer,
 } from '../product/workspaces/idempotency.ts';
-import { Audit } from './audit.ts';
+import { Audit } from './kernel/audit.ts';
 import { SessionCookie } from './workspaces/cookie.ts';
 import { type ClusterGate, openGate } from './cluster/gate.ts';
 import { Docs } from './docs/docs.ts';
-import { Guard, withRate, type Admission } from './guard.ts';
+import { Guard, withRate, type Admission } from './kernel/guard.ts';
 import { liveReply, readyReply } from './health.ts';
 import { imageReply } from './images/images.ts';
-import { Packing } from './packing.ts';
+import { Packing } from './kernel/packing.ts';
 import {
   defectReply,
   otherMethodReply,
@@ -46,7 +46,7 @@ import {
   problemReply,
   replayedProblem,
   type TextReply,
-} from './problem.ts';
+} from './kernel/problem.ts';
 import {
   type Access,
   createRoute,
@@ -55,12 +55,12 @@ import {
   type Route,
   type StreamedResult,
   takesBody,
-} from './route.ts';
-import { Router, type Match, type RouteMatch } from './router.ts';
+} from './kernel/route.ts';
+import { Router, type Match, type RouteMatch } from './kernel/router.ts';
 import { PublicPages, publicPrefixes } from './reports/public-pages.ts';
 import { createRoutes } from './routes.ts';
 import type { ApiServices } from './services.ts';
-import { withUnknownParameters } from './unknown-parameters.ts';
+import { withUnknownParameters } from './kernel/unknown-parameters.ts';
 
 const versionPrefix = '/v1';
 const imagePrefix = '/i/';

@@ -8,7 +8,7 @@
  * (cluster/scans/), which its caller starts over `threads.journals`.
  */
 import { liveReply, readyReply } from '../api/health.ts';
-import { problemReply } from '../api/problem.ts';
+import { problemReply } from '../api/kernel/problem.ts';
 import { LinkReplica, type ReplicaTable } from '../cluster/links/link-replica.ts';
 import { ReplicaStore } from '../cluster/links/replica-store.ts';
 import { LinkLoader, loadLinks } from '../product/codes/links/link-loader.ts';

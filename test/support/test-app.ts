@@ -27,7 +27,7 @@ import type { CampaignServices } from '../../src/product/campaigns/open-campaign
 import type { Codes } from '../../src/product/codes/codes.ts';
 import { type Config, loadConfig } from '../../src/platform/config/config.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/api/server/server.ts';
 import { createImageCache } from '../../src/product/images/image-cache.ts';
 import { assembleImages, type Images } from '../../src/product/images/image-service.ts';
 import { localTasks } from '../../src/product/images/tasks.ts';

@@ -24,7 +24,7 @@ const arrows: Readonly<Record<string, string>> = {
   workers: '',
   outbox: 'store',
   links: 'routes',
-  cluster: `store scans links workers http api/codes/bulk-gate.ts api/health.ts api/problem.ts
+  cluster: `store scans links workers http api/codes/bulk-gate.ts api/health.ts api/kernel/problem.ts
     platform/small-files.ts engine/data-folder.ts engine/backup/copy-data.ts engine/backup/folder-access.ts
     engine/backup/system-reason.ts engine/backup/copy-files.ts engine/data-files.ts
     engine/backup/manifest.ts engine/installation/folder-parts.ts

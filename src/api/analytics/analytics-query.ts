@@ -16,7 +16,7 @@ import type { ScanFilter } from '../../engine/analytics/filter.ts';
 import type { Interval } from '../../engine/analytics/series.ts';
 import { tagLengthMax } from '../../product/codes/rules.ts';
 import { timeZoneField } from '../codes/time-zone.ts';
-import { givenId } from '../fields.ts';
+import { givenId } from '../kernel/fields.ts';
 import { compare } from './comparison.ts';
 
 /** Value of `timezone` for the zone of the workspace. */

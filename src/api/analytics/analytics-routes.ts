@@ -19,9 +19,15 @@ import type { Analytics, BreakdownRow } from '../../engine/analytics/answers.ts'
 import { undefinedWhereUnknown } from '../../engine/analytics/spans.ts';
 import type { ScanFilter } from '../../engine/analytics/filter.ts';
 import type { ScanQueries } from '../../engine/analytics/queries.ts';
-import { csvResult, csvText, type Format, tableRoutes } from '../csv.ts';
+import { csvResult, csvText, type Format, tableRoutes } from '../kernel/csv.ts';
 import type { Tag } from '../openapi/tags.ts';
-import { type Call, jsonResult, type Result, type Route, type StreamedResult } from '../route.ts';
+import {
+  type Call,
+  jsonResult,
+  type Result,
+  type Route,
+  type StreamedResult,
+} from '../kernel/route.ts';
 import {
   calendarFor,
   changeOf,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type Analytics, breakdowns, routeBreakdowns } from '../../engine/analytics/answers.ts';
 import { intervals } from '../../engine/analytics/series.ts';
-import { count, queryDay } from '../fields.ts';
+import { count, queryDay } from '../kernel/fields.ts';
 
 /** A day in an answer. */
 export const day = z.string().meta({

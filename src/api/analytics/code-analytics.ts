@@ -5,8 +5,8 @@
 import type { QrCodeRecord } from '../../model/code.ts';
 import { labelOfRoute, labelsMax } from '../../model/routing/labels.ts';
 import type { Actor } from '../../model/workspace.ts';
-import { checkOrder } from '../fields.ts';
-import type { Route } from '../route.ts';
+import { checkOrder } from '../kernel/fields.ts';
+import type { Route } from '../kernel/route.ts';
 import { type Calendar, utcCalendar } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
 import {

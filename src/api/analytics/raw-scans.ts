@@ -10,18 +10,18 @@ import { isDamage } from '../../model/failure.ts';
 import type { ScanQueries } from '../../engine/analytics/queries.ts';
 import type { RawScanCursor, RawScanFilter, RawStep } from '../../engine/analytics/raw-scans.ts';
 import type { RawScan } from '../../engine/counting/scanned-event.ts';
-import type { Positions } from '../positions.ts';
+import type { Positions } from '../kernel/positions.ts';
 import { zoneShape, calendarFor } from './analytics-query.ts';
 import { type AnalyticsServices, analyticsTag, fileNameOf } from './analytics-routes.ts';
 import { country } from './analytics-schemas.ts';
 import { codeRange, codeRangeShape } from './code-analytics.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { csvLine } from '../../model/csv.ts';
-import { fileHeaders, tableRoutes } from '../csv.ts';
+import { fileHeaders, tableRoutes } from '../kernel/csv.ts';
 import { browserNames, deviceNames, osNames } from '../../model/scan.ts';
-import { cursorField, idField, queryInteger, time } from '../fields.ts';
-import { cursorPageSchema } from '../resource.ts';
-import { jsonResult, type Route } from '../route.ts';
+import { cursorField, idField, queryInteger, time } from '../kernel/fields.ts';
+import { cursorPageSchema } from '../kernel/resource.ts';
+import { jsonResult, type Route } from '../kernel/route.ts';
 
 /** Scans that a piece of an export holds at most: 64 KB of text. */
 const pieceScansMax = 300;

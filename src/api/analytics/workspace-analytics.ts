@@ -8,9 +8,9 @@ import { readOr } from '../../model/failure.ts';
 import type { Calendar } from '../../model/zones/calendar.ts';
 import type { LocalRange } from '../../model/zones/local-range.ts';
 import { isEmptyFilter } from '../../engine/analytics/filter.ts';
-import { checkOrder, idField } from '../fields.ts';
+import { checkOrder, idField } from '../kernel/fields.ts';
 import { shortUrl, shownName, shownTarget } from '../codes/code-schemas.ts';
-import type { Route } from '../route.ts';
+import type { Route } from '../kernel/route.ts';
 import {
   type AnalyticsServices,
   analyticsRoutes,

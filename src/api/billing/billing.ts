@@ -15,10 +15,10 @@ import {
 } from '../../model/billing.ts';
 import { isoTime } from '../../model/day.ts';
 import { type Actor, plans, roleAtLeast } from '../../model/workspace.ts';
-import { createdAt, emptyBody, idField, plainText, time } from '../fields.ts';
-import { created, getRoute, postRoute } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
-import { view } from '../view.ts';
+import { createdAt, emptyBody, idField, plainText, time } from '../kernel/fields.ts';
+import { created, getRoute, postRoute } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
+import { view } from '../kernel/view.ts';
 import { stripeRoutes } from './stripe.ts';
 
 const reasonLengthMax = 500;

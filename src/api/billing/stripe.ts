@@ -1,8 +1,8 @@
 /** What only Stripe has: a portal for its customers, and events that it sends. */
 import { z } from 'zod';
 import type { Billing } from '../../product/billing/billing.ts';
-import { emptyBody } from '../fields.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { emptyBody } from '../kernel/fields.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 
 const tag = 'Billing';
 

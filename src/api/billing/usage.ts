@@ -4,9 +4,9 @@ import type { Codes } from '../../product/codes/codes.ts';
 import { isoTime } from '../../model/day.ts';
 import { limitsOf, plans } from '../../model/workspace.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';
-import { count, time } from '../fields.ts';
-import { getRoute } from '../resource.ts';
-import type { Route } from '../route.ts';
+import { count, time } from '../kernel/fields.ts';
+import { getRoute } from '../kernel/resource.ts';
+import type { Route } from '../kernel/route.ts';
 
 const window = z.object({
   used: count.meta({ description: 'Requests so far', example: 7 }),

@@ -26,10 +26,10 @@ import {
   queryDay,
   time,
   updatedAt,
-} from '../fields.ts';
+} from '../kernel/fields.ts';
 import { shownName } from '../codes/code-schemas.ts';
-import { partialPageSchema } from '../resource.ts';
-import { view } from '../view.ts';
+import { partialPageSchema } from '../kernel/resource.ts';
+import { view } from '../kernel/view.ts';
 
 const nameLengthMax = 120;
 const externalIdLengthMax = 255;

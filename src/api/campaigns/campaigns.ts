@@ -5,7 +5,7 @@ import type { CampaignTotals } from '../../product/campaigns/campaign-analytics.
 import type { CampaignServices } from '../../product/campaigns/open-campaigns.ts';
 import { type CampaignRecord, campaignStatusAt } from '../../model/campaign.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
-import type { Positions } from '../positions.ts';
+import type { Positions } from '../kernel/positions.ts';
 import {
   type AnalyticsServices,
   analyticsRoutes,
@@ -13,9 +13,9 @@ import {
 } from '../analytics/analytics-routes.ts';
 import { totalsRows } from '../analytics/analytics-schemas.ts';
 import { groupRows } from '../analytics/code-rows.ts';
-import { checkOrder } from '../fields.ts';
-import { created, deleteRoute, getRoute, postRoute, viewsOf } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { checkOrder } from '../kernel/fields.ts';
+import { created, deleteRoute, getRoute, postRoute, viewsOf } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 import {
   campaign,
   campaignAnalytics,

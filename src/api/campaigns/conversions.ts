@@ -6,10 +6,10 @@ import { dayOf, formatDay } from '../../model/day.ts';
 import { z } from 'zod';
 import { codeConversions, conversion, conversionBody } from './campaign-schemas.ts';
 import { codeRangeShape } from '../analytics/code-analytics.ts';
-import { checkOrder } from '../fields.ts';
-import { postRoute } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
-import { view } from '../view.ts';
+import { checkOrder } from '../kernel/fields.ts';
+import { postRoute } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
+import { view } from '../kernel/view.ts';
 
 const tag = 'Campaigns';
 

@@ -9,9 +9,9 @@ import { z } from 'zod';
 import { Failure } from '../../model/failure.ts';
 import { type Actor, roleAtLeast } from '../../model/workspace.ts';
 import type { Workspaces } from '../../product/workspaces/workspaces.ts';
-import { count, time } from '../fields.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
-import { view, type Viewed } from '../view.ts';
+import { count, time } from '../kernel/fields.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
+import { view, type Viewed } from '../kernel/view.ts';
 
 /** Of this machine's part in a cluster. */
 export interface ClusterAccess {

@@ -8,8 +8,8 @@
  */
 import { isRead, type Reply, type Request, withHeader } from '../../platform/uws/request.ts';
 import { Failure } from '../../model/failure.ts';
-import { problemReply } from '../problem.ts';
-import type { Route } from '../route.ts';
+import { problemReply } from '../kernel/problem.ts';
+import type { Route } from '../kernel/route.ts';
 import type { ApiServices } from '../services.ts';
 
 type Work = (request: Request) => Promise<Reply>;

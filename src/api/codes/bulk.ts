@@ -22,10 +22,10 @@ import { type BulkFormat, bulkRows } from '../../product/codes/bulk/rows.ts';
 import { newCodeBody, rowDraft } from './code-bodies.ts';
 import { createBody, qrCode } from './code-schemas.ts';
 import type { CodeView } from './code-view.ts';
-import { count } from '../fields.ts';
+import { count } from '../kernel/fields.ts';
 import { fault } from '../openapi/problems.ts';
-import { problemKinds } from '../problem.ts';
-import { mediaTypeOf, type RawCall, type Route, type StreamedResult } from '../route.ts';
+import { problemKinds } from '../kernel/problem.ts';
+import { mediaTypeOf, type RawCall, type Route, type StreamedResult } from '../kernel/route.ts';
 
 const rowsMax = 10_000;
 /** A body takes a place among few: a client that drips gives it back after this. */

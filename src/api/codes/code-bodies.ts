@@ -11,7 +11,7 @@ import { contentFaults } from '../../product/codes/rules.ts';
 import { isFaults, validateTarget } from '../../product/codes/targets.ts';
 import { codeTypes, type QrCodeRecord } from '../../model/code.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
-import { withDomainFaults, check, validationFailure } from '../faults.ts';
+import { withDomainFaults, check, validationFailure } from '../kernel/faults.ts';
 import { type createBody, importBody } from './code-schemas.ts';
 
 type Kind = Pick<QrCodeRecord, 'type' | 'dynamic'>;

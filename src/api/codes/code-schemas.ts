@@ -30,9 +30,9 @@ import {
   queryDay,
   time,
   updatedAt,
-} from '../fields.ts';
+} from '../kernel/fields.ts';
 import { day } from '../analytics/analytics-schemas.ts';
-import { partialPageSchema } from '../resource.ts';
+import { partialPageSchema } from '../kernel/resource.ts';
 import {
   patchFields,
   routingFields,

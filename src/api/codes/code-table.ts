@@ -10,9 +10,9 @@ import type { Codes } from '../../product/codes/codes.ts';
 import type { CodeFilter, CodeSlice } from '../../product/codes/search/listing.ts';
 import type { CodeView } from './code-view.ts';
 import { csvLine } from '../../model/csv.ts';
-import { csvText, fileHeaders } from '../csv.ts';
-import { viewsOf } from '../resource.ts';
-import type { StreamedResult } from '../route.ts';
+import { csvText, fileHeaders } from '../kernel/csv.ts';
+import { viewsOf } from '../kernel/resource.ts';
+import type { StreamedResult } from '../kernel/route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import { utmKeys } from '../../model/routing/routing.ts';
 

@@ -9,11 +9,11 @@ import { isMatched } from '../../platform/uws/headers.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure, invalid } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { Positions } from '../positions.ts';
-import { tableRoutes } from '../csv.ts';
-import { checkOrder } from '../fields.ts';
+import type { Positions } from '../kernel/positions.ts';
+import { tableRoutes } from '../kernel/csv.ts';
+import { checkOrder } from '../kernel/fields.ts';
 import { codeBodyBytesMax, withLogoBodyLimit } from '../images/logo-body-limit.ts';
-import { created, deleteRoute, postRoute, viewsOf } from '../resource.ts';
+import { created, deleteRoute, postRoute, viewsOf } from '../kernel/resource.ts';
 import {
   createRoute,
   jsonResult,
@@ -21,7 +21,7 @@ import {
   type RawCall,
   type Route,
   type RouteDescription,
-} from '../route.ts';
+} from '../kernel/route.ts';
 import { changeBodies, fieldsOf, newCodeBody } from './code-bodies.ts';
 import { createBody, listQuery, patchBody, putBody, qrCode, qrCodePage } from './code-schemas.ts';
 import { codeTable, codeTableSample } from './code-table.ts';

@@ -7,8 +7,8 @@ import type { CodeNo } from '../../model/numbers.ts';
 import { missedReasons } from '../../model/routing/labels.ts';
 import { Browser, Device, Os, unknownCountry } from '../../model/scan.ts';
 import { resolveRoute } from '../../engine/routes/resolve.ts';
-import { moment } from '../fields.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { moment } from '../kernel/fields.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 import { routeCountry, wordOf } from './routing-schemas.ts';
 
 const headerLengthMax = 1_024;

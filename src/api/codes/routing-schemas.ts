@@ -25,7 +25,7 @@ import {
 import { weekdays } from '../../model/day.ts';
 import { Browser, Device, Os } from '../../model/scan.ts';
 import { hiddenCharacters, hiddenFault, lineBreaking } from '../../model/text.ts';
-import { moment, plainText, time } from '../fields.ts';
+import { moment, plainText, time } from '../kernel/fields.ts';
 import { timeZone } from './time-zone.ts';
 
 /** Basic language ranges of RFC 4647, as long as RFC 5646 asks for. */

@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import type { Codes } from '../../product/codes/codes.ts';
 import { tagLengthMax } from '../../product/codes/rules.ts';
-import { count, queryInteger } from '../fields.ts';
-import { getRoute } from '../resource.ts';
-import type { Route } from '../route.ts';
+import { count, queryInteger } from '../kernel/fields.ts';
+import { getRoute } from '../kernel/resource.ts';
+import type { Route } from '../kernel/route.ts';
 
 const shownMax = 1_000;
 

@@ -4,7 +4,7 @@
  */
 import type { Reply } from '../../platform/uws/request.ts';
 import { createOpenApi } from '../openapi/document.ts';
-import type { Result, Route } from '../route.ts';
+import type { Result, Route } from '../kernel/route.ts';
 import { type GuideOptions, guidePage, readGuides } from './guides.ts';
 import { referencePage } from './reference-page.ts';
 import { searchEntries } from './search-index.ts';

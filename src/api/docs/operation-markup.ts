@@ -2,8 +2,8 @@
 import { escapeHtml } from '../../model/text.ts';
 import type { oas31 } from 'zod-openapi';
 import { exampleIn, operationOf, resolve } from '../openapi/read.ts';
-import { problemKinds } from '../problem.ts';
-import type { Access, Route } from '../route.ts';
+import { problemKinds } from '../kernel/problem.ts';
+import type { Access, Route } from '../kernel/route.ts';
 import { inline } from './markdown.ts';
 import { type FieldMarkup, fieldsOf } from './schema-markup.ts';
 

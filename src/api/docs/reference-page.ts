@@ -12,8 +12,8 @@ import type { OpenApi } from '../openapi/document.ts';
 import { guideLinks, readGuide } from './guides.ts';
 import { anchor, type Document, inline, renderMarkdown } from './markdown.ts';
 import { navigationFrame, pageReply } from './page.ts';
-import { problemKinds } from '../problem.ts';
-import type { Route } from '../route.ts';
+import { problemKinds } from '../kernel/problem.ts';
+import type { Route } from '../kernel/route.ts';
 import { operationMarkup, verb } from './operation-markup.ts';
 import { FieldMarkup, type ShownField } from './schema-markup.ts';
 

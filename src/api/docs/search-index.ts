@@ -4,8 +4,8 @@
  */
 import type { OpenApi } from '../openapi/document.ts';
 import { operationOf } from '../openapi/read.ts';
-import { problemKinds } from '../problem.ts';
-import type { Route } from '../route.ts';
+import { problemKinds } from '../kernel/problem.ts';
+import type { Route } from '../kernel/route.ts';
 import type { Document } from './markdown.ts';
 import type { ShownField } from './schema-markup.ts';
 

@@ -14,7 +14,7 @@ import { roles } from '../../model/workspace.ts';
 import { day } from '../analytics/analytics-schemas.ts';
 import { route, scanFields } from '../analytics/raw-scans.ts';
 import { dynamic, shortUrl, shownTarget } from '../codes/code-schemas.ts';
-import { count, idField, pascalCase, time } from '../fields.ts';
+import { count, idField, pascalCase, time } from '../kernel/fields.ts';
 
 const qrCodeId = idField('qr', 'Id of the code');
 const campaignId = idField('cmp', 'Id of the campaign');

@@ -17,8 +17,8 @@ import type { Signal } from '../../model/signal.ts';
 import { EventFeed, type FeedFilter } from './event-feed.ts';
 import { sampleEnvelope } from './event-schemas.ts';
 import { type EventLogs, readPosition, type StreamStart } from './stream-position.ts';
-import { givenId } from '../fields.ts';
-import { createRoute, type Route } from '../route.ts';
+import { givenId } from '../kernel/fields.ts';
+import { createRoute, type Route } from '../kernel/route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** A comment after so much silence. */

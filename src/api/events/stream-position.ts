@@ -20,7 +20,7 @@ import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Outbox } from '../../webhooks/outbox.ts';
 import type { ScanQueries } from '../../engine/analytics/queries.ts';
 import type { EventCursor } from '../../engine/analytics/scan-events.ts';
-import type { Positions } from '../positions.ts';
+import type { Positions } from '../kernel/positions.ts';
 
 /** A scan is committed within 400 ms; twice that and some. */
 const commitMsMax = 1_000;

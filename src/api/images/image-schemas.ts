@@ -11,7 +11,7 @@ import {
   sizeStandard,
 } from '../../product/images/formats.ts';
 import { codeTypes } from '../../model/code.ts';
-import { count, createdAt, queryInteger } from '../fields.ts';
+import { count, createdAt, queryInteger } from '../kernel/fields.ts';
 
 /** Codes in one archive. */
 const archiveCodesMax = 1_000;

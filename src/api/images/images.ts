@@ -17,7 +17,7 @@ import { parseId } from '../../model/ids.ts';
 import { Failure, invalid } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { imageQuery } from './image-schemas.ts';
-import { readQuery } from '../route.ts';
+import { readQuery } from '../kernel/route.ts';
 import type { ApiServices } from '../services.ts';
 
 const filePattern = /^\/i\/(qr_[0-9a-z]{20})\.([a-z]{3,4})$/;

@@ -6,7 +6,7 @@ import { Failure } from '../../model/failure.ts';
 import { designBodyBytesMax } from './image-schemas.ts';
 import { parseJson, textAt } from '../../model/json.ts';
 import { standardBodyBytesMax } from '../../platform/uws/request.ts';
-import type { Route } from '../route.ts';
+import type { Route } from '../kernel/route.ts';
 
 /** A code at all bounds of its rules, splits and targets: 28 addresses of 2 KB, 20 rules of some 6 KB. */
 export const codeBodyBytesMax = 196_608;

@@ -6,11 +6,11 @@ import { logoName, readDataUrl } from '../../product/images/design/design.ts';
 import type { Logos } from '../../product/images/logo/logos.ts';
 import { type LogoMediaType, logoMediaTypes } from '../../product/images/formats.ts';
 import { Failure } from '../../model/failure.ts';
-import { check, validationFailure } from '../faults.ts';
+import { check, validationFailure } from '../kernel/faults.ts';
 import { designBodyBytesMax, logo, logoBody, logoBodyMedia, logoList } from './image-schemas.ts';
 import { parseJson } from '../../model/json.ts';
-import { createRoute, jsonResult, mediaTypeOf, type RawCall, type Route } from '../route.ts';
-import { view } from '../view.ts';
+import { createRoute, jsonResult, mediaTypeOf, type RawCall, type Route } from '../kernel/route.ts';
+import { view } from '../kernel/view.ts';
 
 const tag = 'QR codes';
 

@@ -14,7 +14,7 @@ import { Failure } from '../../model/failure.ts';
 import { BulkGate } from '../codes/bulk-gate.ts';
 import { archiveBody, previewBody } from './image-schemas.ts';
 import { withLogoBodyLimit } from './logo-body-limit.ts';
-import { createRoute, type Route, type StreamedResult } from '../route.ts';
+import { createRoute, type Route, type StreamedResult } from '../kernel/route.ts';
 import type { ApiServices } from '../services.ts';
 
 const tag = 'QR codes';

@@ -10,13 +10,20 @@ import type {
   ZodOpenApiPathsObject,
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import { type Access, isIdempotent, needsBody, pathOf, takesBody, type Route } from '../route.ts';
+import {
+  type Access,
+  isIdempotent,
+  needsBody,
+  pathOf,
+  takesBody,
+  type Route,
+} from '../kernel/route.ts';
 import { SessionCookie } from '../workspaces/cookie.ts';
 import { addExamples } from './examples.ts';
-import { emptyBody, pascalCase } from '../fields.ts';
+import { emptyBody, pascalCase } from '../kernel/fields.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
 import { pathParameters } from './path-parameters.ts';
-import { isList } from '../packing.ts';
+import { isList } from '../kernel/packing.ts';
 import { bodyFailures, commonFailures, ProblemResponses } from './problems.ts';
 import { tags } from './tags.ts';
 import { openAnswers, tidySchemas } from './tidy-schemas.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { logoName } from '../../product/images/design/design.ts';
 import type { IdPrefix } from '../../model/ids.ts';
-import { idText } from '../fields.ts';
+import { idText } from '../kernel/fields.ts';
 
 const delivery = idOf('DeliveryId', 'dlv', 'delivery');
 

@@ -7,9 +7,9 @@ import type {
 } from 'zod-openapi';
 import type { FailureCode } from '../../model/failure.ts';
 import { idPattern } from '../../model/ids.ts';
-import { type ProblemCode, problemKinds, problemMediaType, problemOf } from '../problem.ts';
+import { type ProblemCode, problemKinds, problemMediaType, problemOf } from '../kernel/problem.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
-import { pascalCase } from '../fields.ts';
+import { pascalCase } from '../kernel/fields.ts';
 
 /** One fault of a request. */
 export const fault = z

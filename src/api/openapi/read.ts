@@ -1,6 +1,6 @@
 /** Reading the document: its operations, and what references name. */
 import type { oas31 } from 'zod-openapi';
-import { pathOf, type Route } from '../route.ts';
+import { pathOf, type Route } from '../kernel/route.ts';
 
 export type Schema = oas31.SchemaObject | oas31.ReferenceObject;
 

@@ -5,7 +5,7 @@ import { idPattern } from '../../model/ids.ts';
 import { eventCauses, eventSchemas } from '../events/event-schemas.ts';
 import { kind } from '../webhooks/deliveries.ts';
 import { batchMax } from '../webhooks/webhooks.ts';
-import { pascalCase } from '../fields.ts';
+import { pascalCase } from '../kernel/fields.ts';
 
 const header = (id: string, description: string, example: string, pattern: string) =>
   z.string().meta({ override: { pattern }, description, example, param: { id } });

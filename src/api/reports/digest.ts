@@ -6,9 +6,9 @@ import { digestFrequencies } from '../../model/reports/report.ts';
 import type { Digests } from '../../product/reports/digests/digests.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import { isProven } from '../../product/workspaces/users.ts';
-import { time } from '../fields.ts';
-import { getRoute } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { time } from '../kernel/fields.ts';
+import { getRoute } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 
 const tag = 'Sessions';
 

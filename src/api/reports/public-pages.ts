@@ -18,7 +18,7 @@ import { reportRanges } from '../../model/reports/report.ts';
 import type { ReportPages } from '../../product/reports/report-pages.ts';
 import { MemoryQuota } from '../../product/workspaces/memory-quota.ts';
 import type { QuotaAnswer } from '../../product/workspaces/window-count.ts';
-import { withRate } from '../guard.ts';
+import { withRate } from '../kernel/guard.ts';
 
 const reportPrefix = '/r/';
 const unsubscribePrefix = '/unsubscribe/';

@@ -13,10 +13,17 @@ import {
 import { type Actor, roleAtLeast } from '../../model/workspace.ts';
 import { type Reports, reportStatuses } from '../../product/reports/reports.ts';
 import { timeZone } from '../codes/time-zone.ts';
-import { createdAt, givenId, idField, moment, plainText, time } from '../fields.ts';
-import { created, deleteRoute, getRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
-import type { Route } from '../route.ts';
-import { view } from '../view.ts';
+import { createdAt, givenId, idField, moment, plainText, time } from '../kernel/fields.ts';
+import {
+  created,
+  deleteRoute,
+  getRoute,
+  listRoute,
+  pageSchema,
+  postRoute,
+} from '../kernel/resource.ts';
+import type { Route } from '../kernel/route.ts';
+import { view } from '../kernel/view.ts';
 
 const tag = 'Reports';
 

@@ -14,9 +14,17 @@ import {
   type WatchFindings,
   type WatchRecord,
 } from '../../model/watches/watch.ts';
-import { count, createdAt, givenId, idField, pageQuery, time, updatedAt } from '../fields.ts';
-import { cursorPageSchema, partialPageSchema } from '../resource.ts';
-import { view } from '../view.ts';
+import {
+  count,
+  createdAt,
+  givenId,
+  idField,
+  pageQuery,
+  time,
+  updatedAt,
+} from '../kernel/fields.ts';
+import { cursorPageSchema, partialPageSchema } from '../kernel/resource.ts';
+import { view } from '../kernel/view.ts';
 
 const silentHours = z.int().min(1).max(silentHoursMax).meta({
   description:

@@ -3,9 +3,9 @@ import type { z } from 'zod';
 import { invalidCursor } from '../../model/cursor.ts';
 import { openIncidentsOf, type WatchRecord, type WatchSubject } from '../../model/watches/watch.ts';
 import type { WatchServices } from '../../product/watches/open-watches.ts';
-import type { Positions } from '../positions.ts';
-import { created, deleteRoute, getRoute, postRoute, viewsOf } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import type { Positions } from '../kernel/positions.ts';
+import { created, deleteRoute, getRoute, postRoute, viewsOf } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 import {
   incidentListQuery,
   incidentPage,

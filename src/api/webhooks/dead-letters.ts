@@ -2,10 +2,18 @@
 import { z } from 'zod';
 import { dayMs, isoTime, parseDay } from '../../model/day.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery.ts';
-import type { Positions } from '../positions.ts';
-import { checkOrder, count, emptyBody, givenId, moment, pageQuery, time } from '../fields.ts';
-import { getRoute, pageSchema } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import type { Positions } from '../kernel/positions.ts';
+import {
+  checkOrder,
+  count,
+  emptyBody,
+  givenId,
+  moment,
+  pageQuery,
+  time,
+} from '../kernel/fields.ts';
+import { getRoute, pageSchema } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 import type { Webhooks } from '../services.ts';
 import { acceptedDelivery, deliveryFields, deliveryPage, viewDelivery } from './deliveries.ts';
 

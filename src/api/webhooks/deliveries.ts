@@ -11,11 +11,11 @@ import { idTimeMs } from '../../model/ids.ts';
 import type { AttemptRecord, FailureClass } from '../../model/webhook.ts';
 import type { DeliveryPage } from '../../webhooks/deliveries/dead-letters.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery.ts';
-import type { ListPositions, Positions } from '../positions.ts';
-import { count, createdAt, emptyBody, idField, pageQuery, time } from '../fields.ts';
-import { getRoute, pageSchema } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
-import { view } from '../view.ts';
+import type { ListPositions, Positions } from '../kernel/positions.ts';
+import { count, createdAt, emptyBody, idField, pageQuery, time } from '../kernel/fields.ts';
+import { getRoute, pageSchema } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
+import { view } from '../kernel/view.ts';
 import type { Webhooks } from '../services.ts';
 
 const tag = 'Webhooks';

@@ -11,11 +11,18 @@ import type { EndpointRecord } from '../../model/webhook.ts';
 import type { EndpointFigures } from '../../webhooks/deliveries/deliveries.ts';
 import type { CreatedEndpoint } from '../../webhooks/endpoints/endpoints.ts';
 import { sampleEvent } from '../events/event-schemas.ts';
-import { withDomainFaults } from '../faults.ts';
-import { count, createdAt, idField, plainText, time, updatedAt } from '../fields.ts';
-import { created, deleteRoute, getRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
-import { view } from '../view.ts';
+import { withDomainFaults } from '../kernel/faults.ts';
+import { count, createdAt, idField, plainText, time, updatedAt } from '../kernel/fields.ts';
+import {
+  created,
+  deleteRoute,
+  getRoute,
+  listRoute,
+  pageSchema,
+  postRoute,
+} from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
+import { view } from '../kernel/view.ts';
 import type { Webhooks } from '../services.ts';
 import { attempt, deliveryId, endpointId, kind, viewAttempt } from './deliveries.ts';
 

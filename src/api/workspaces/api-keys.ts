@@ -7,10 +7,10 @@ import type { Clock } from '../../model/clock.ts';
 import { invalid } from '../../model/failure.ts';
 import type { MadeKey } from '../../product/workspaces/api-keys.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';
-import { createdAt, idField, moment, time } from '../fields.ts';
-import { created, deleteRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
-import type { Result, Route } from '../route.ts';
-import { view } from '../view.ts';
+import { createdAt, idField, moment, time } from '../kernel/fields.ts';
+import { created, deleteRoute, listRoute, pageSchema, postRoute } from '../kernel/resource.ts';
+import type { Result, Route } from '../kernel/route.ts';
+import { view } from '../kernel/view.ts';
 import { name, role, userId } from './people.ts';
 
 const overlapSecondsStandard = 86_400;

@@ -6,11 +6,11 @@ import { z } from 'zod';
 import type { InviteRecord } from '../../model/workspace.ts';
 import { inviteStates, type MadeInvite } from '../../product/workspaces/invites.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';
-import { createdAt, idField, time } from '../fields.ts';
-import { created, deleteRoute, listRoute, pageSchema, postRoute } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { createdAt, idField, time } from '../kernel/fields.ts';
+import { created, deleteRoute, listRoute, pageSchema, postRoute } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 import type { ApiServices } from '../services.ts';
-import { view } from '../view.ts';
+import { view } from '../kernel/view.ts';
 import {
   email,
   givenPassword,

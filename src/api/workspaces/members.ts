@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import type { Member } from '../../product/workspaces/members.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';
-import { time } from '../fields.ts';
-import { deleteRoute, listRoute, pageSchema } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
-import { view } from '../view.ts';
+import { time } from '../kernel/fields.ts';
+import { deleteRoute, listRoute, pageSchema } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
+import { view } from '../kernel/view.ts';
 import { role, shownEmail, shownName, userId } from './people.ts';
 
 const member = z

@@ -14,7 +14,7 @@ import {
   supportUrlLengthMax,
 } from '../../model/routing/pages.ts';
 import { escapeHtml } from '../../model/text.ts';
-import { plainText } from '../fields.ts';
+import { plainText } from '../kernel/fields.ts';
 
 /** A letter of most alphabets has up to three bytes in UTF-8; `&`, `<` and quotes have five or six in HTML. */
 const bytesPerCharacter = 3;

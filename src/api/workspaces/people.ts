@@ -5,8 +5,8 @@ import { weekStarts } from '../../model/zones/calendar.ts';
 import { plans, roles, type Role, type WorkspaceRecord } from '../../model/workspace.ts';
 import { passwordLengthMax } from '../../product/workspaces/passwords.ts';
 import { emailLengthMax, nameLengthMax } from '../../product/workspaces/users.ts';
-import { createdAt, idField, plainText } from '../fields.ts';
-import { view } from '../view.ts';
+import { createdAt, idField, plainText } from '../kernel/fields.ts';
+import { view } from '../kernel/view.ts';
 
 /**
  * RFC 6531: letters of any alphabet on both sides of one `@`. What would mean more than one address in a

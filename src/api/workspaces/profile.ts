@@ -5,8 +5,8 @@ import { foldEmail } from '../../model/fold.ts';
 import type { UserRecord } from '../../model/workspace.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import { isProven } from '../../product/workspaces/users.ts';
-import { getRoute } from '../resource.ts';
-import { type Call, createRoute, jsonResult, type Route } from '../route.ts';
+import { getRoute } from '../kernel/resource.ts';
+import { type Call, createRoute, jsonResult, type Route } from '../kernel/route.ts';
 import type { ApiServices } from '../services.ts';
 import { email, givenPassword, name, shownEmail, shownName, userId } from './people.ts';
 

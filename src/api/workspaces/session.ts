@@ -9,9 +9,9 @@ import { passwordLengthMax, passwordLengthMin } from '../../product/workspaces/p
 import { emailLengthMax } from '../../product/workspaces/users.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import type { Session } from '../../product/workspaces/sessions.ts';
-import { emptyBody } from '../fields.ts';
-import { getRoute } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { emptyBody } from '../kernel/fields.ts';
+import { getRoute } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 import type { SessionCookie } from './cookie.ts';
 import { type ProfileOptions, tellOwner } from './profile.ts';
 import {

@@ -16,12 +16,12 @@ import {
 } from '../../model/routing/pages.ts';
 import type { Actor, WorkspaceRecord } from '../../model/workspace.ts';
 import type { Workspaces } from '../../product/workspaces/workspaces.ts';
-import { validationFailure } from '../faults.ts';
+import { validationFailure } from '../kernel/faults.ts';
 import { timeZone } from '../codes/time-zone.ts';
 import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
 import { readDataUrl } from '../../product/images/design/design.ts';
-import { getRoute } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { getRoute } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 import {
   type BrandPatch,
   pageFields,

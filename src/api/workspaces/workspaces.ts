@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import type { WorkspaceRecord } from '../../model/workspace.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';
-import { emptyBody } from '../fields.ts';
-import { created, listRoute, pageSchema, postRoute } from '../resource.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { emptyBody } from '../kernel/fields.ts';
+import { created, listRoute, pageSchema, postRoute } from '../kernel/resource.ts';
+import { createRoute, jsonResult, type Route } from '../kernel/route.ts';
 import { name, viewWorkspace, workspace } from './people.ts';
 import { requireSession, sessionSchema, type SessionView } from './session.ts';
 

@@ -5,7 +5,7 @@
  *   POST /cluster/command   a command -> its result, in the lines of engine/takeover/messages.ts
  */
 import { request as sendRequest } from 'undici';
-import { problemReply } from '../../api/problem.ts';
+import { problemReply } from '../../api/kernel/problem.ts';
 import { resultOf } from '../../engine/commands/ask-service.ts';
 import type { CommandTable } from '../../engine/commands/command-table.ts';
 import { runCommand } from '../../engine/commands/host-commands.ts';

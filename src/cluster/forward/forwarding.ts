@@ -21,7 +21,7 @@ import { Readable } from 'node:stream';
 import { Agent, buildConnector } from 'undici';
 import { standardBounds } from '../../api/codes/bulk-gate.ts';
 import { liveReply, readyReply } from '../../api/health.ts';
-import { otherMethodReply, problemReply } from '../../api/problem.ts';
+import { otherMethodReply, problemReply } from '../../api/kernel/problem.ts';
 import {
   type Handler,
   isRead,

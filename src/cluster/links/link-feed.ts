@@ -11,7 +11,7 @@
  * Links change while an edge gets all of them: what changes after the first part follows by its number. So a core stores
  * nothing about an edge, and a slow one costs no more than the piece that it reads.
  */
-import { problemReply } from '../../api/problem.ts';
+import { problemReply } from '../../api/kernel/problem.ts';
 import type { Reply, Request } from '../../platform/uws/request.ts';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';

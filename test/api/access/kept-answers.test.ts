@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { emptyBody } from '../../../src/api/fields.ts';
-import { postRoute } from '../../../src/api/resource.ts';
-import { jsonResult } from '../../../src/api/route.ts';
+import { emptyBody } from '../../../src/api/kernel/fields.ts';
+import { postRoute } from '../../../src/api/kernel/resource.ts';
+import { jsonResult } from '../../../src/api/kernel/route.ts';
 import { requestFingerprint } from '../../../src/product/workspaces/idempotency.ts';
 import { type Answer, type Json, word } from '../../support/client.ts';
 import { Browser } from '../../support/browser.ts';

@@ -4,7 +4,7 @@
  */
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { Positions } from '../../../src/api/positions.ts';
+import { Positions } from '../../../src/api/kernel/positions.ts';
 import { dayMs, dayOf, formatDay } from '../../../src/model/day.ts';
 import { word } from '../../support/client.ts';
 import { type CountedCode, crawler, type ScanOptions, useCountedApi } from './counted-api.ts';

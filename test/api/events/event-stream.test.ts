@@ -2,7 +2,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Positions } from '../../../src/api/positions.ts';
+import { Positions } from '../../../src/api/kernel/positions.ts';
 import { type CountedCode, type ScanOptions, useCountedApi } from '../analytics/counted-api.ts';
 import { Browser } from '../../support/browser.ts';
 import { word } from '../../support/client.ts';

@@ -6,7 +6,7 @@ import { serialize } from 'node:v8';
 import type { Locator, Page, Route } from 'playwright-core';
 import { afterAll, expect } from 'vitest';
 import { buildDashboard } from '../../../config/release/dashboard.ts';
-import { DashboardFiles } from '../../../src/http/dashboard/dashboard-files.ts';
+import { DashboardFiles } from '../../../src/api/server/dashboard-files.ts';
 import { isPage } from '../../../src/dashboard/paths.ts';
 import type { Request } from '../../../src/platform/uws/request.ts';
 import { openContext, type PageOptions } from '../harness.ts';

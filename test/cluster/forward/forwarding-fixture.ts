@@ -8,7 +8,7 @@ import {
 import { MachineProof } from '../../../src/cluster/machine-proof.ts';
 import { ClientAddresses } from '../../../src/platform/uws/client-address.ts';
 import type { Handler } from '../../../src/platform/uws/request.ts';
-import { HttpServer, type HttpServerOptions } from '../../../src/http/server.ts';
+import { HttpServer, type HttpServerOptions } from '../../../src/api/server/server.ts';
 import type { Clock } from '../../../src/model/clock.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';

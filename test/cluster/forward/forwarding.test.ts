@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ForwardingOptions } from '../../../src/cluster/forward/forwarding.ts';
 import type { Handler, KnownHeader, Reply, Request } from '../../../src/platform/uws/request.ts';
-import type { HttpServer } from '../../../src/http/server.ts';
+import type { HttpServer } from '../../../src/api/server/server.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { Client } from '../../support/client.ts';
 import { sendOneByOne, sendRaw } from '../../support/raw-http.ts';

@@ -8,7 +8,7 @@ import type { Codes } from '../../../src/product/codes/codes.ts';
 import { LinkLoader } from '../../../src/product/codes/links/link-loader.ts';
 import { ClientAddresses } from '../../../src/platform/uws/client-address.ts';
 import type { Reply, Request } from '../../../src/platform/uws/request.ts';
-import { HttpServer } from '../../../src/http/server.ts';
+import { HttpServer } from '../../../src/api/server/server.ts';
 import type { TlsFiles } from '../../../src/platform/uws/port.ts';
 import { createLinkTableMemory } from '../../../src/engine/links/layout.ts';
 import { LinkReader } from '../../../src/engine/links/reader.ts';

@@ -14,7 +14,7 @@ import {
   type RedirectHarnessOptions,
   startRedirects,
 } from './redirect-harness.ts';
-import { connected } from '../../http/test-server.ts';
+import { connected } from '../../api/server/test-server.ts';
 
 const phone = agents.pixel;
 let harness: RedirectHarness | undefined;

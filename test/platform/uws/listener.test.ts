@@ -16,7 +16,7 @@ import { Redirect } from '../../../src/engine/redirect/redirect.ts';
 import { Refusals } from '../../../src/engine/redirect/refusals.ts';
 import type { Handler, Reply, Request } from '../../../src/platform/uws/request.ts';
 import { ScannerAddresses } from '../../../src/engine/redirect/scanner-address.ts';
-import type { HttpServerOptions } from '../../../src/http/server.ts';
+import type { HttpServerOptions } from '../../../src/api/server/server.ts';
 import { createApp } from '../../../src/platform/uws/uws-app.ts';
 import { Geo } from '../../../src/engine/visitor/geo/geo.ts';
 import { systemClock } from '../../../src/platform/system-clock.ts';
@@ -26,7 +26,7 @@ import { temporaryJournal } from '../../engine/journal/journal-files.ts';
 import { freePorts } from '../../support/process.ts';
 import { sendRaw } from '../../support/raw-http.ts';
 import { soon } from '../../support/soon.ts';
-import { connected, openServer } from '../../http/test-server.ts';
+import { connected, openServer } from '../../api/server/test-server.ts';
 
 const connectionsMax = 40;
 const fixture = (name: string): string =>

@@ -4,11 +4,11 @@
  */
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Handler, Reply, Request } from '../../src/platform/uws/request.ts';
-import type { HttpServerOptions } from '../../src/http/server.ts';
-import { Failure } from '../../src/model/failure.ts';
-import { sendOneByOne, sendRaw } from '../support/raw-http.ts';
-import { soon } from '../support/soon.ts';
+import type { Handler, Reply, Request } from '../../../src/platform/uws/request.ts';
+import type { HttpServerOptions } from '../../../src/api/server/server.ts';
+import { Failure } from '../../../src/model/failure.ts';
+import { sendOneByOne, sendRaw } from '../../support/raw-http.ts';
+import { soon } from '../../support/soon.ts';
 import { openServer } from './test-server.ts';
 
 const statuses: Partial<Record<Failure['code'], number>> = {

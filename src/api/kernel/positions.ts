@@ -8,9 +8,9 @@
  * refused like an invented one. The iv is random: equal ciphertexts would show that no workspace was active. Positions are
  * not stored and stay valid across restarts, until the oldest signing secret expires. Encryption takes about 10 µs.
  */
-import type { WorkspaceNo } from '../model/numbers.ts';
-import { invalidCursor } from '../model/cursor.ts';
-import type { SecretCipher } from '../product/workspaces/secret-cipher.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
+import { invalidCursor } from '../../model/cursor.ts';
+import type { SecretCipher } from '../../product/workspaces/secret-cipher.ts';
 
 export type PositionList =
   | 'campaigns'

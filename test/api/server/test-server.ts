@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'vitest';
-import { ClientAddresses } from '../../src/platform/uws/client-address.ts';
-import type { Handler } from '../../src/platform/uws/request.ts';
-import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
+import { ClientAddresses } from '../../../src/platform/uws/client-address.ts';
+import type { Handler } from '../../../src/platform/uws/request.ts';
+import { HttpServer, type HttpServerOptions } from '../../../src/api/server/server.ts';
 
 export const openServer = async (
   handler: Handler,

@@ -6,13 +6,13 @@
  * under a small plan; otherwise against its client address, in a bucket of Free's size, so that guessing is slow. Every
  * answer reports the bucket that it counted against.
  */
-import type { Reply, Request } from '../platform/uws/request.ts';
-import { Failure } from '../model/failure.ts';
-import { roleAtLeast, type Actor } from '../model/workspace.ts';
-import type { WorkspaceServices } from '../product/workspaces/services.ts';
-import type { Session, SignedIn } from '../product/workspaces/sessions.ts';
-import type { QuotaAnswer } from '../product/workspaces/window-count.ts';
-import type { SessionCookie } from './workspaces/cookie.ts';
+import type { Reply, Request } from '../../platform/uws/request.ts';
+import { Failure } from '../../model/failure.ts';
+import { roleAtLeast, type Actor } from '../../model/workspace.ts';
+import type { WorkspaceServices } from '../../product/workspaces/services.ts';
+import type { Session, SignedIn } from '../../product/workspaces/sessions.ts';
+import type { QuotaAnswer } from '../../product/workspaces/window-count.ts';
+import type { SessionCookie } from '../workspaces/cookie.ts';
 import type { Access } from './route.ts';
 
 export interface Admission {

@@ -4,11 +4,11 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Handler, Reply, Request } from '../../src/platform/uws/request.ts';
-import type { HttpServer } from '../../src/http/server.ts';
-import { Failure } from '../../src/model/failure.ts';
-import { soon } from '../support/soon.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import type { Handler, Reply, Request } from '../../../src/platform/uws/request.ts';
+import type { HttpServer } from '../../../src/api/server/server.ts';
+import { Failure } from '../../../src/model/failure.ts';
+import { soon } from '../../support/soon.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
 import { openServer } from './test-server.ts';
 
 const defects: unknown[] = [];

@@ -1,11 +1,11 @@
 /** The dashboard's files as a client gets them, in the form it takes, named by their content. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { isPage } from '../../src/dashboard/paths.ts';
-import type { KnownHeader, Reply, Request } from '../../src/platform/uws/request.ts';
-import { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
-import { shipped } from '../../src/platform/shipped.ts';
-import { addDashboard } from '../support/dashboard.ts';
+import { isPage } from '../../../src/dashboard/paths.ts';
+import type { KnownHeader, Reply, Request } from '../../../src/platform/uws/request.ts';
+import { DashboardFiles } from '../../../src/api/server/dashboard-files.ts';
+import { shipped } from '../../../src/platform/shipped.ts';
+import { addDashboard } from '../../support/dashboard.ts';
 
 await addDashboard();
 const files = new DashboardFiles(isPage, shipped.dashboard());

@@ -10,13 +10,13 @@
  * A request that a quota refuses has no line, so that a flood of requests does not flood the log.
  */
 import { createHmac } from 'node:crypto';
-import type { Reply, Request } from '../platform/uws/request.ts';
-import { addressGroup } from '../model/address.ts';
-import { parseJson, textAt } from '../model/json.ts';
+import type { Reply, Request } from '../../platform/uws/request.ts';
+import { addressGroup } from '../../model/address.ts';
+import { parseJson, textAt } from '../../model/json.ts';
 import type { Admission } from './guard.ts';
-import type { Tag } from './openapi/tags.ts';
+import type { Tag } from '../openapi/tags.ts';
 import type { Match } from './router.ts';
-import type { ApiServices } from './services.ts';
+import type { ApiServices } from '../services.ts';
 
 /** The tags whose changes are logged. */
 const auditedTags: ReadonlySet<Tag> = new Set(['Sessions', 'API keys', 'Team', 'Webhooks']);

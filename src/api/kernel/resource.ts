@@ -5,9 +5,9 @@
  * cursor is the last id of a page, so added and removed items shift no page.
  */
 import { z } from 'zod';
-import { invalidCursor } from '../model/cursor.ts';
-import { readOr } from '../model/failure.ts';
-import type { Actor } from '../model/workspace.ts';
+import { invalidCursor } from '../../model/cursor.ts';
+import { readOr } from '../../model/failure.ts';
+import type { Actor } from '../../model/workspace.ts';
 import { count, pageQuery } from './fields.ts';
 import {
   type Call,

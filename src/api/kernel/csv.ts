@@ -1,6 +1,6 @@
 /** Tables as JSON and as complete files: one route for each, from one description. */
 import { z } from 'zod';
-import { type Cell, csvLine } from '../model/csv.ts';
+import { type Cell, csvLine } from '../../model/csv.ts';
 import {
   type Call,
   createRoute,

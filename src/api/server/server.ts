@@ -10,19 +10,19 @@
  * pipeline are disconnected during slow answers.
  */
 import type * as uWS from 'uWebSockets.js';
-import { Failure } from '../model/failure.ts';
-import { Body } from '../platform/uws/body.ts';
-import { addressText, type ClientAddresses } from '../platform/uws/client-address.ts';
-import { type Connection, connectionAsked, inNextCycle } from '../platform/uws/framing.ts';
-import { Headers } from '../platform/uws/headers.ts';
-import { type ConnectionGroup, Listener } from '../platform/uws/listener.ts';
-import { assertPortFree, ListenError, type TlsFiles } from '../platform/uws/port.ts';
+import { Failure } from '../../model/failure.ts';
+import { Body } from '../../platform/uws/body.ts';
+import { addressText, type ClientAddresses } from '../../platform/uws/client-address.ts';
+import { type Connection, connectionAsked, inNextCycle } from '../../platform/uws/framing.ts';
+import { Headers } from '../../platform/uws/headers.ts';
+import { type ConnectionGroup, Listener } from '../../platform/uws/listener.ts';
+import { assertPortFree, ListenError, type TlsFiles } from '../../platform/uws/port.ts';
 import {
   type Handler,
   type KnownHeader,
   type Reply,
   type Request,
-} from '../platform/uws/request.ts';
+} from '../../platform/uws/request.ts';
 import {
   type Answer,
   assertSafe,
@@ -31,7 +31,7 @@ import {
   sendStream,
   write,
   writeHead,
-} from '../platform/uws/write.ts';
+} from '../../platform/uws/write.ts';
 
 /** An early answer waits this long for the rest of the body. */
 const lingerMs = 500;

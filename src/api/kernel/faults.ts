@@ -1,7 +1,7 @@
 /** Checks a body or a query by a zod schema; reports all faults at once, with messages for people. */
 import type { z } from 'zod';
-import { Failure, type Fault, faultPathLengthMax } from '../model/failure.ts';
-import { shownText } from '../model/text.ts';
+import { Failure, type Fault, faultPathLengthMax } from '../../model/failure.ts';
+import { shownText } from '../../model/text.ts';
 
 type Issue = z.core.$ZodIssue;
 

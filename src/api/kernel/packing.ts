@@ -5,8 +5,8 @@
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { type Coding, codingOf, isKnown, tagOf } from '../platform/uws/headers.ts';
-import type { Reply, Request } from '../platform/uws/request.ts';
+import { type Coding, codingOf, isKnown, tagOf } from '../../platform/uws/headers.ts';
+import type { Reply, Request } from '../../platform/uws/request.ts';
 
 /** A shorter body gains nothing. */
 const bytesMin = 1_024;

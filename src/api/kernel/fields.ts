@@ -3,10 +3,10 @@
  * arrive as text; `override` describes them as numbers.
  */
 import { z } from 'zod';
-import { parseDay } from '../model/day.ts';
-import { Failure } from '../model/failure.ts';
-import { type IdPrefix, idPattern, parseId } from '../model/ids.ts';
-import { lineFault } from '../model/text.ts';
+import { parseDay } from '../../model/day.ts';
+import { Failure } from '../../model/failure.ts';
+import { type IdPrefix, idPattern, parseId } from '../../model/ids.ts';
+import { lineFault } from '../../model/text.ts';
 
 /** Text from a person: visible, without control or hidden characters, so that it breaks no list, log or CSV. */
 export function plainText(lengthMax: number) {

@@ -6,7 +6,7 @@
  *
  * Names are percent-encoded in UTF-8, so that a name cannot inject a header or look like two names.
  */
-import { type Reply, withHeader } from '../platform/uws/request.ts';
+import { type Reply, withHeader } from '../../platform/uws/request.ts';
 import type { RouteDescription } from './route.ts';
 
 /** Together at most 1.4 KB: proxies take 4 KB and more. */

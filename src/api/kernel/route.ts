@@ -3,14 +3,14 @@
  * that handlers are typed and the table is not: reading, checking and handling are one `run`.
  */
 import { z } from 'zod';
-import type { Request } from '../platform/uws/request.ts';
-import { Failure, type FailureCode, type Fault, invalid } from '../model/failure.ts';
-import type { Actor, Role } from '../model/workspace.ts';
+import type { Request } from '../../platform/uws/request.ts';
+import { Failure, type FailureCode, type Fault, invalid } from '../../model/failure.ts';
+import type { Actor, Role } from '../../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
-import type { AnswerHeader } from './openapi/headers.ts';
-import type { Tag } from './openapi/tags.ts';
-import { parseJson } from '../model/json.ts';
-import type { Session } from '../product/workspaces/sessions.ts';
+import type { AnswerHeader } from '../openapi/headers.ts';
+import type { Tag } from '../openapi/tags.ts';
+import { parseJson } from '../../model/json.ts';
+import type { Session } from '../../product/workspaces/sessions.ts';
 
 /** A route without query parameters. */
 export const noQuery = z.object({});

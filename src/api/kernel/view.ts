@@ -3,7 +3,7 @@
  * from `createdAtMs`; a nullable field that the record lacks is null.
  */
 import { z } from 'zod';
-import { isoTime } from '../model/day.ts';
+import { isoTime } from '../../model/day.ts';
 import type { time } from './fields.ts';
 
 type Time = z.output<typeof time>;

@@ -2,10 +2,10 @@
  * For an API with TLS of its own: a plain port that redirects browsers to it, and the header that makes browsers use TLS
  * from then on. A proxy that terminates TLS provides both.
  */
-import type { Config } from '../platform/config/config.ts';
-import type { Handler } from '../platform/uws/request.ts';
-import type { WorkspaceServices } from '../product/workspaces/services.ts';
-import { withRate } from './guard.ts';
+import type { Config } from '../../platform/config/config.ts';
+import type { Handler } from '../../platform/uws/request.ts';
+import type { WorkspaceServices } from '../../product/workspaces/services.ts';
+import { withRate } from '../kernel/guard.ts';
 
 /** Half a year, in which a browser opens this host only with TLS. */
 const strictSeconds = 15_552_000;

@@ -2,8 +2,8 @@
  * Failures as RFC 9457 problem details: the only mapping of failures to HTTP.
  * `detail` and `errors` come from the failure; a defect shows only its request id.
  */
-import type { Failure, FailureCode } from '../model/failure.ts';
-import type { Reply, Request } from '../platform/uws/request.ts';
+import type { Failure, FailureCode } from '../../model/failure.ts';
+import type { Reply, Request } from '../../platform/uws/request.ts';
 
 export type ProblemCode = FailureCode | 'internal_error';
 
