@@ -2,8 +2,8 @@
 import { fstatSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { processEnvironment } from './platform/config/environment.ts';
-import { restartLean } from './engine/machine/allocator.ts';
-import { leastLimitsFault } from './engine/machine/machine-limits.ts';
+import { restartLean } from './app/machine/allocator.ts';
+import { leastLimitsFault } from './app/machine/machine-limits.ts';
 
 // Other users can read no file that any thread writes: stores, journals, keys, backups.
 process.umask(0o077);

@@ -3,7 +3,7 @@
  * They alternate, and the result is the ratio within a round. It needs wrk: autocannon reports a 200 as a
  * wrong answer, and is slower than the servers.
  */
-import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { openDataFolder } from '../../src/app/folder/data-folder.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { median, spread } from '../report.ts';
 import type { Arena } from './arena.ts';

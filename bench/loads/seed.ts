@@ -4,18 +4,18 @@
  * from the number.
  */
 import { randomFillSync } from 'node:crypto';
-import { openAdministration } from '../../src/administration/administration.ts';
+import { openAdministration } from '../../src/app/administration/administration.ts';
 import { moveTerms } from '../../src/product/codes/search/terms.ts';
 import type { Config } from '../../src/platform/config/config.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Routing } from '../../src/model/routing/routing.ts';
 import { createIdSource } from '../../src/model/ids.ts';
-import { openInstallation } from '../../src/engine/installation/service-folder.ts';
+import { openInstallation } from '../../src/app/folder/service-folder.ts';
 import { compileLink } from '../../src/engine/routes/compile.ts';
 import { packCode } from '../../src/store/management/code-codec.ts';
 import { linkBlockOf, withLink, type StoredLink } from '../../src/engine/links/link-blocks.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
-import { thisMachine } from '../../src/modules.ts';
+import { thisMachine } from '../../src/app/modules.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 
 const codesPerTransaction = 100_000;

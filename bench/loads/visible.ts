@@ -1,7 +1,7 @@
 /** How long after its redirect a scan is in the numbers that the API reads, on a service at rest. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { openScanQueries } from '../../src/engine/analytics/queries.ts';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { openDataFolder } from '../../src/app/folder/data-folder.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { Arena } from './arena.ts';

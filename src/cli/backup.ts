@@ -1,11 +1,11 @@
 /** `quietzone backup`, `restore` and `verify`: their arguments and what they print. */
 import type { Command } from 'commander';
 import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
-import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
-import type { BackupSummary } from '../engine/backup/backup.ts';
-import { serviceAccess, verifyByService } from '../engine/commands/folder-commands.ts';
-import { withFolderLock } from '../engine/takeover/folder-lock.ts';
-import type { Verification } from '../engine/verify/verify.ts';
+import { openExistingDataFolder, openFolderToRestore } from '../app/folder/data-folder.ts';
+import type { BackupSummary } from '../app/folder/backup/backup.ts';
+import { serviceAccess, verifyByService } from '../app/commands/folder-commands.ts';
+import { withFolderLock } from '../app/folder/folder-lock.ts';
+import type { Verification } from '../app/folder/verify/verify.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import {
@@ -38,7 +38,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
         assertNoEdgeFolder('back up', folder.path);
         yieldToService();
         const createdAt = isoTime(systemClock.now());
-        const { backup } = await import('../engine/backup/backup.ts');
+        const { backup } = await import('../app/folder/backup/backup.ts');
         const access = await serviceAccess(folder);
         const work = (): Promise<BackupSummary> =>
           backup(folder, dir, { createdAt, progress, access });
@@ -55,7 +55,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     .action((dir: string, options: CommonOptions) =>
       withProgress(async (progress) => {
         const folder = openFolderToRestore(configOf(context, options).dataDir);
-        const { restore } = await import('../engine/backup/restore.ts');
+        const { restore } = await import('../app/folder/backup/restore.ts');
         const { files, bytes } = await restore(folder, dir, progress);
         context.result(`Restored ${files} files, ${bytes} bytes, into ${folder.path}`);
       }),
@@ -77,7 +77,7 @@ async function verify(
 ): Promise<void> {
   const folder = openExistingDataFolder(configOf(context, options).dataDir);
   assertNoEdgeFolder('verify', folder.path);
-  const { verifyWhole } = await import('../engine/verify/verify.ts');
+  const { verifyWhole } = await import('../app/folder/verify/verify.ts');
   const found =
     (await verifyByService(folder, progress)) ??
     (await withFolderLock(folder, 'verify', () => verifyWhole(folder, progress)));

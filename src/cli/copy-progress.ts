@@ -1,5 +1,5 @@
 /** Prints the progress of a long command, a line every two seconds. */
-import { type CopyProgress, sizeText } from '../engine/backup/copy-files.ts';
+import { type CopyProgress, sizeText } from '../app/folder/backup/copy-files.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Process } from './command.ts';
 

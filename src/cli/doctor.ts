@@ -7,15 +7,20 @@ import { assertNoNodeFolder } from '../cluster/nodes/node-folder.ts';
 import { messageOf } from '../model/failure.ts';
 import { geoWarning } from '../model/scan.ts';
 import type { Config } from '../platform/config/config.ts';
-import { DataFolderError, dataFolderAt, openDataFolder, openMode } from '../engine/data-folder.ts';
-import { faultText, remedyFor } from '../engine/installation/folder-faults.ts';
-import { inspectFolder, type Inspection } from '../engine/installation/installation.ts';
-import { serviceAccess } from '../engine/commands/folder-commands.ts';
-import { configWarnings, portsOf } from '../engine/start-checks.ts';
-import { bad, type DoctorFinding, good, warn } from '../engine/machine/finding.ts';
-import { measureResources, threadCounts } from '../engine/machine/machine-plan.ts';
-import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
-import { folderOwner, withFolderLock } from '../engine/takeover/folder-lock.ts';
+import {
+  DataFolderError,
+  dataFolderAt,
+  openDataFolder,
+  openMode,
+} from '../app/folder/data-folder.ts';
+import { faultText, remedyFor } from '../app/folder/folder-faults.ts';
+import { inspectFolder, type Inspection } from '../app/folder/installation.ts';
+import { serviceAccess } from '../app/commands/folder-commands.ts';
+import { configWarnings, portsOf } from '../app/machine/start-checks.ts';
+import { bad, type DoctorFinding, good, warn } from '../app/machine/finding.ts';
+import { measureResources, threadCounts } from '../app/machine/machine-plan.ts';
+import { examineLimits, readLimits } from '../app/machine/machine-limits.ts';
+import { folderOwner, withFolderLock } from '../app/folder/folder-lock.ts';
 import { assertPortFree, assertTlsFiles, type TlsFiles } from '../platform/uws/port.ts';
 import { shipped } from '../platform/shipped.ts';
 import { systemClock } from '../platform/system-clock.ts';

@@ -1,6 +1,6 @@
 /** `quietzone keys`: API keys. A running service follows a change from its next request on. */
 import { type Command, Option } from 'commander';
-import type { RotationResult } from '../administration/people-operations.ts';
+import type { RotationResult } from '../app/administration/people-operations.ts';
 import { roles, type Role } from '../model/workspace.ts';
 import {
   addListCommand,

@@ -5,7 +5,7 @@
  *
  * The successor is in the unit's control group, so systemd adopts it and finds its number in service.pid. It has its own
  * session: what stops this command, a key or the end of a terminal, does not stop it. It gets the environment that it would
- * give itself (engine/machine/allocator.ts): a process that replaces itself has no descriptor 3 afterwards.
+ * give itself (app/machine/allocator.ts): a process that replaces itself has no descriptor 3 afterwards.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,10 +14,10 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readNodeFile } from '../cluster/nodes/node-file.ts';
 import { messageOf } from '../model/failure.ts';
-import { type DataFolder, dataFolderAt } from '../engine/data-folder.ts';
-import { leanEnvironment, programArguments } from '../engine/machine/allocator.ts';
-import { measureResources } from '../engine/machine/machine-plan.ts';
-import { folderOwner } from '../engine/takeover/folder-lock.ts';
+import { type DataFolder, dataFolderAt } from '../app/folder/data-folder.ts';
+import { leanEnvironment, programArguments } from '../app/machine/allocator.ts';
+import { measureResources } from '../app/machine/machine-plan.ts';
+import { folderOwner } from '../app/folder/folder-lock.ts';
 import { type CommonOptions, configOf, type Process } from './command.ts';
 
 /** The successor's end of the pipe: it writes a byte there when it serves. */

@@ -7,9 +7,9 @@
 import { Command, CommanderError, Option } from 'commander';
 import { NodeError } from '../cluster/nodes/node-error.ts';
 import { ConfigError } from '../platform/config/config.ts';
-import { systemReason } from '../engine/backup/system-reason.ts';
-import { DataFolderError } from '../engine/data-folder.ts';
-import { MachineLimitError } from '../engine/machine/machine-limits.ts';
+import { systemReason } from '../app/folder/backup/system-reason.ts';
+import { DataFolderError } from '../app/folder/data-folder.ts';
+import { MachineLimitError } from '../app/machine/machine-limits.ts';
 import { ListenError } from '../platform/uws/port.ts';
 import { Failure, isDamage, systemErrorCode } from '../model/failure.ts';
 import { shipped } from '../platform/shipped.ts';

@@ -3,20 +3,20 @@
  * in this process. A service may stop or start between two operations.
  */
 import { resolve } from 'node:path';
-import type { OpenAdministration } from '../administration/administration.ts';
-import type * as Operations from '../administration/operations.ts';
-import type { InputOf, OperationName, ResultOf } from '../administration/operations.ts';
+import type { OpenAdministration } from '../app/administration/administration.ts';
+import type * as Operations from '../app/administration/operations.ts';
+import type { InputOf, OperationName, ResultOf } from '../app/administration/operations.ts';
 import { assertChangeable } from '../cluster/nodes/node-folder.ts';
 import type { Config } from '../platform/config/config.ts';
-import { askService } from '../engine/commands/ask-service.ts';
+import { askService } from '../app/commands/ask-service.ts';
 import {
   type DataFolder,
   dataFolderAt,
   DataFolderLockedError,
   openExistingDataFolder,
-} from '../engine/data-folder.ts';
+} from '../app/folder/data-folder.ts';
 import { openWithClosers } from '../platform/closers.ts';
-import { openInstallation } from '../engine/installation/service-folder.ts';
+import { openInstallation } from '../app/folder/service-folder.ts';
 
 export type Ask = Session['ask'];
 
@@ -74,8 +74,8 @@ export class Session {
       const purpose = this.#fill ? 'fill' : 'use';
       const { folder, close: unlock } = await openInstallation(this.#config.dataDir, purpose);
       closers.push(unlock);
-      const operations = await import('../administration/operations.ts');
-      const { openAdministration } = await import('../administration/administration.ts');
+      const operations = await import('../app/administration/operations.ts');
+      const { openAdministration } = await import('../app/administration/administration.ts');
       const administration = openAdministration(this.#config, folder);
       closers.push(() => administration.close());
       await this.#fill?.(administration);

@@ -2,7 +2,7 @@
 import type { networkInterfaces } from 'node:os';
 import type { Config } from '../platform/config/config.ts';
 import { CidrSet, isLocalUrl, isLoopback, parseAddress } from '../model/address.ts';
-import type { FirstSecrets } from '../engine/installation/first-start.ts';
+import type { FirstSecrets } from '../app/folder/first-start.ts';
 import type { Shipped } from '../platform/shipped.ts';
 
 export type Interfaces = ReturnType<typeof networkInterfaces>;

@@ -4,7 +4,7 @@
  *   start   journals recovered -> shards (catch up) -> [the caller loads links] -> redirect threads
  *   stop    redirect threads drain -> shards count the rest -> uncounted bytes are logged
  *
- * At a takeover the shards stop first: the successor counts the scans that redirect threads still journal (engine/takeover/).
+ * At a takeover the shards stop first: the successor counts the scans that redirect threads still journal (app/upgrade/).
  * An edge (EdgeThreads) only redirects and journals; the cores count. When it stops, scans that no core has stay in its journals.
  */
 import type { Config } from '../platform/config/config.ts';

@@ -16,7 +16,7 @@ import type { Admission } from '../cluster/nodes/join-message.ts';
 import { doubleDetail, NodeError } from '../cluster/nodes/node-error.ts';
 import type { NodeIdentity } from '../cluster/nodes/node-file.ts';
 import type { NatsConnection } from '../cluster/nats/nats-connection.ts';
-import { threadCounts } from '../engine/machine/machine-plan.ts';
+import { threadCounts } from '../app/machine/machine-plan.ts';
 import { messageOf } from '../model/failure.ts';
 import { systemTimers } from '../platform/system-clock.ts';
 import type { NodeContext } from './context.ts';

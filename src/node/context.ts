@@ -10,7 +10,7 @@ import {
 import type { Config } from '../platform/config/config.ts';
 import { messageOf } from '../model/failure.ts';
 import { createIdSource } from '../model/ids.ts';
-import type { Machine } from '../modules.ts';
+import type { Machine } from '../app/modules.ts';
 import { shipped } from '../platform/shipped.ts';
 import { systemSteadyClock, systemTimers } from '../platform/system-clock.ts';
 import type { Logger } from '../platform/log.ts';

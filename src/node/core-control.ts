@@ -5,7 +5,7 @@ import { type ClusterStatus, statusOf, versionsText } from '../cluster/control/c
 import { LeaderActions } from '../cluster/control/leader-actions.ts';
 import { nodeTables } from '../cluster/control/node-commands.ts';
 import { NodeControl } from '../cluster/control/node-control.ts';
-import type { ChangingCommands, CommandTable } from '../engine/commands/command-table.ts';
+import type { ChangingCommands, CommandTable } from '../app/commands/command-table.ts';
 import { textAt } from '../model/json.ts';
 import { systemTimers } from '../platform/system-clock.ts';
 import { refusedScans } from './core-exchange.ts';

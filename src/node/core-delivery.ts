@@ -11,14 +11,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import { Failure } from '../model/failure.ts';
-import type { Base } from '../modules.ts';
+import type { Base } from '../app/modules.ts';
 import { openDeliveryTables } from '../store/delivery/delivery.ts';
 import { systemTimers } from '../platform/system-clock.ts';
 import type { Logger } from '../platform/log.ts';
 import { Ticker } from '../platform/ticker.ts';
 import type { WebhookCluster } from '../webhooks/open-webhooks.ts';
 import { settledByLeader } from '../webhooks/feeds/scan-takeover.ts';
-import type { Engine } from '../services.ts';
+import type { Engine } from '../app/services.ts';
 import type { NodeContext } from './context.ts';
 
 /** Between two checks of who leads the log of deliveries. */

@@ -12,7 +12,7 @@ import { writeNodeFile } from '../cluster/nodes/node-file.ts';
 import { journaledOf } from '../cluster/scans/cluster-counting.ts';
 import { closeAll, type Closers } from '../platform/closers.ts';
 import { messageOf } from '../model/failure.ts';
-import { type Engine, startRetention } from '../services.ts';
+import { type Engine, startRetention } from '../app/services.ts';
 import { joinAgain, listenMs } from './claim-start.ts';
 import { type CoreExchange, openExchange } from './core-exchange.ts';
 import type { CoreNode } from './core-node.ts';

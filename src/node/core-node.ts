@@ -17,7 +17,7 @@ import { ReadPositions } from '../cluster/scans/received-positions.ts';
 import { StoreReplication } from '../cluster/store-replication.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { EngineThreadsOptions } from '../engine/threads.ts';
-import type { Base } from '../modules.ts';
+import type { Base } from '../app/modules.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import { systemTimers } from '../platform/system-clock.ts';
 import { createBeats, type NodeContext } from './context.ts';

@@ -6,7 +6,7 @@
  * A first start waits for brokers and cores; a start on another machine or after a boot waits for the leader (claim-start.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { App, AppOptions } from '../app.ts';
+import type { App, AppOptions } from '../app/app.ts';
 import { firstLinksCheck } from '../cluster/nodes/first-links.ts';
 import { joinCluster } from '../cluster/nodes/join.ts';
 import type { Admission } from '../cluster/nodes/join-message.ts';
@@ -21,8 +21,8 @@ import { journaledOf } from '../cluster/scans/cluster-counting.ts';
 import { ScanTransfer } from '../cluster/scans/scan-transfer.ts';
 import type { Config } from '../platform/config/config.ts';
 import { type Closers, openWithClosers } from '../platform/closers.ts';
-import { fitToMemory } from '../engine/machine/machine-plan.ts';
-import { openBase, prepareProcess, thisMachine } from '../modules.ts';
+import { fitToMemory } from '../app/machine/machine-plan.ts';
+import { openBase, prepareProcess, thisMachine } from '../app/modules.ts';
 import { systemTimers } from '../platform/system-clock.ts';
 import type { Logger } from '../platform/log.ts';
 import { claim, joinAgain } from './claim-start.ts';

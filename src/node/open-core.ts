@@ -8,9 +8,9 @@
  * a copy (claim-start.ts). Any other start redirects while brokers are away, and counts what it journals.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { administrationOf } from '../administration/administration.ts';
-import { commandsOf } from '../administration/operations.ts';
-import type { App, AppOptions } from '../app.ts';
+import { administrationOf } from '../app/administration/administration.ts';
+import { commandsOf } from '../app/administration/operations.ts';
+import type { App, AppOptions } from '../app/app.ts';
 import { ClusterKeys } from '../cluster/nodes/cluster-keys.ts';
 import {
   checkNodeFile,
@@ -20,15 +20,15 @@ import {
 } from '../cluster/nodes/node-file.ts';
 import { beginStart, noteRunning } from '../cluster/nodes/start-record.ts';
 import type { Config } from '../platform/config/config.ts';
-import { folderCommands } from '../engine/commands/folder-commands.ts';
+import { folderCommands } from '../app/commands/folder-commands.ts';
 import { closeAll, type Closers, openWithClosers } from '../platform/closers.ts';
-import { DataFolderError } from '../engine/data-folder.ts';
-import { ServiceFolder } from '../engine/installation/service-folder.ts';
-import { fitToMemory } from '../engine/machine/machine-plan.ts';
-import { raiseBlocks } from '../engine/installation/numbers.ts';
-import { portsOf } from '../engine/start-checks.ts';
-import { openBase, prepareProcess, thisMachine } from '../modules.ts';
-import { startEngine } from '../open-engine.ts';
+import { DataFolderError } from '../app/folder/data-folder.ts';
+import { ServiceFolder } from '../app/folder/service-folder.ts';
+import { fitToMemory } from '../app/machine/machine-plan.ts';
+import { raiseBlocks } from '../app/folder/numbers.ts';
+import { portsOf } from '../app/machine/start-checks.ts';
+import { openBase, prepareProcess, thisMachine } from '../app/modules.ts';
+import { startEngine } from '../app/open-engine.ts';
 import type { Logger } from '../platform/log.ts';
 import { claim } from './claim-start.ts';
 import { connectNode, type NodeContext } from './context.ts';

@@ -13,13 +13,13 @@ import { LinkReplica, type ReplicaTable } from '../cluster/links/link-replica.ts
 import { ReplicaStore } from '../cluster/links/replica-store.ts';
 import { LinkLoader, loadLinks } from '../product/codes/links/link-loader.ts';
 import type { Closers } from '../platform/closers.ts';
-import { createMetrics } from '../engine/engine-metrics.ts';
-import { meteredHealth } from '../engine/operator-metrics.ts';
+import { createMetrics } from '../app/engine-metrics.ts';
+import { meteredHealth } from '../app/operator-metrics.ts';
 import { EdgeThreads } from '../engine/threads.ts';
 import { type Handler, isRead, type Reply, type Request } from '../platform/uws/request.ts';
 import { Failure } from '../model/failure.ts';
-import { type Base, openPorts } from '../modules.ts';
-import { openLinkTable } from '../open-engine.ts';
+import { type Base, openPorts } from '../app/modules.ts';
+import { openLinkTable } from '../app/open-engine.ts';
 import type { LinkWriter } from '../engine/links/writer.ts';
 import type { HealthCheck, HealthReport } from '../platform/health.ts';
 import { addressQuota } from '../product/workspaces/memory-quota.ts';

@@ -1,7 +1,7 @@
 /** Nodes of a cluster are restarted one by one, and never taken over. */
 import { NodeError } from '../cluster/nodes/node-error.ts';
-import type { TakeoverHost } from '../engine/takeover/host-takeovers.ts';
-import { dataVersions } from '../modules.ts';
+import type { TakeoverHost } from '../app/upgrade/host-takeovers.ts';
+import { dataVersions } from '../app/modules.ts';
 import { shipped } from '../platform/shipped.ts';
 
 const refusal =

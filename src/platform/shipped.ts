@@ -21,7 +21,7 @@ export const workers = {
   render: 'product/images/render.worker.ts',
   attempt: 'webhooks/attempt/attempt.worker.ts',
   'target-request': 'webhooks/attempt/target-request.worker.ts',
-  folder: 'engine/commands/folder.worker.ts',
+  folder: 'app/commands/folder.worker.ts',
   'scan-transfer': 'cluster/scans/scan-transfer.worker.ts',
   'raw-query': 'engine/analytics/raw/raw-query.worker.ts',
 };

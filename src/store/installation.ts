@@ -1,6 +1,6 @@
 /**
  * The mark of an installation, in the table `installation` of each environment: of which data folder a file is, and which
- * start wrote it last. engine/installation/ compares marks.
+ * start wrote it last. app/folder/ compares marks.
  *
  *   mark                          [id, run, token, previous, state]      a row is a list of strings
  *   visitor.key                   [SHA-256]                              management.mdb

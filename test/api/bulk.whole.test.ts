@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { standardBounds } from '../../src/api/codes/bulk-gate.ts';
-import { memoryBytesMin, memoryShares } from '../../src/engine/machine/machine-plan.ts';
+import { memoryBytesMin, memoryShares } from '../../src/app/machine/machine-plan.ts';
 import { type Answer, Client, type Json, word } from '../support/client.ts';
 import { type RawAnswer, sendRaw } from '../support/raw-http.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';

@@ -6,14 +6,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   openAdministration,
   type OpenAdministration,
-} from '../../src/administration/administration.ts';
-import { findOperation, type ResultOf } from '../../src/administration/operations.ts';
+} from '../../src/app/administration/administration.ts';
+import { findOperation, type ResultOf } from '../../src/app/administration/operations.ts';
 import { codeTableSample } from '../../src/api/codes/code-table.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
-import {
-  type CommandFolder,
-  openInstallation,
-} from '../../src/engine/installation/service-folder.ts';
+import { type CommandFolder, openInstallation } from '../../src/app/folder/service-folder.ts';
 import { importFile, type ImportRequest } from '../../src/cli/import/import-file.ts';
 import type { Ask } from '../../src/cli/session.ts';
 import { Failure } from '../../src/model/failure.ts';

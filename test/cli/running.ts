@@ -1,10 +1,10 @@
 /** Commands in this process, and services that run given commands for them. */
 import { run } from '../../src/cli/run.ts';
-import { dataFolderAt } from '../../src/engine/data-folder.ts';
-import { FolderLock } from '../../src/engine/takeover/folder-lock.ts';
-import { hostTakeovers } from '../../src/engine/takeover/host-takeovers.ts';
+import { dataFolderAt } from '../../src/app/folder/data-folder.ts';
+import { FolderLock } from '../../src/app/folder/folder-lock.ts';
+import { hostTakeovers } from '../../src/app/upgrade/host-takeovers.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { TestHost } from '../engine/takeover/conversation.ts';
+import { TestHost } from '../app/upgrade/conversation.ts';
 
 type Commands = Parameters<typeof hostTakeovers>[3];
 

@@ -25,9 +25,9 @@ import {
 } from '../../src/cluster/nodes/node-file.ts';
 import { StoreReplication } from '../../src/cluster/store-replication.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
-import { beginInstallation } from '../../src/engine/installation/installation.ts';
-import { thisMachine } from '../../src/modules.ts';
+import { openDataFolder } from '../../src/app/folder/data-folder.ts';
+import { beginInstallation } from '../../src/app/folder/installation.ts';
+import { thisMachine } from '../../src/app/modules.ts';
 import { connectNode } from '../../src/node/context.ts';
 import { joinAsCore } from '../../src/node/join-as-core.ts';
 import { StoreEnvironment, withEnvironment } from '../../src/store/environment.ts';

@@ -1,7 +1,7 @@
 /**
  * Starts that cannot be: one clear line on standard error, and the exit code. Processes for one of each exit code, which
  * show what the process entry makes of a reason. A folder or port in use: commands.test.ts. Faults of a data folder:
- * test/engine/installation.
+ * test/app/folder.
  */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

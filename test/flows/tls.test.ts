@@ -9,7 +9,7 @@ import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { strictTransport } from '../../src/api/server/https.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
-import { configWarnings } from '../../src/engine/start-checks.ts';
+import { configWarnings } from '../../src/app/machine/start-checks.ts';
 import { assertTlsFiles } from '../../src/platform/uws/port.ts';
 import { sharedFolder } from '../store/temporary-management.ts';
 import { Client, word } from '../support/client.ts';

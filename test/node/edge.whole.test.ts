@@ -5,13 +5,13 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, expect, test } from 'vitest';
-import type { openApp } from '../../src/app.ts';
+import type { openApp } from '../../src/app/app.ts';
 import { writeNodeFile } from '../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
 import { closeAll, type Closers, openWithClosers } from '../../src/platform/closers.ts';
-import { askService } from '../../src/engine/commands/ask-service.ts';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
-import { openBase, thisMachine } from '../../src/modules.ts';
+import { askService } from '../../src/app/commands/ask-service.ts';
+import { openDataFolder } from '../../src/app/folder/data-folder.ts';
+import { openBase, thisMachine } from '../../src/app/modules.ts';
 import { type EdgeFolder, openEdgeFolder } from '../../src/node/edge/edge-folder.ts';
 import { openEdgeNode } from '../../src/node/edge-node.ts';
 import { openCore } from '../../src/node/open-core.ts';

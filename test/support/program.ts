@@ -23,7 +23,7 @@ export const isFromSources = named === undefined;
 
 /** Compiled sources, kept from one start to the next. */
 const compiled = join(root, 'node_modules/.cache/quietzone-tests/compiled');
-/** With the setting of `npm start`: without it Node starts a second time (engine/machine/allocator.ts). */
+/** With the setting of `npm start`: without it Node starts a second time (app/machine/allocator.ts). */
 const ownEnvironment: Readonly<Record<string, string>> = isFromSources
   ? { NODE_OPTIONS: '', NODE_COMPILE_CACHE: compiled, MALLOC_MMAP_THRESHOLD_: '131072' }
   : { NODE_OPTIONS: '', NODE_COMPILE_CACHE: '' };

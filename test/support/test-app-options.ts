@@ -3,7 +3,7 @@ import type { ApiServices, ImageDrawing } from '../../src/api/services.ts';
 import type { PaymentProvider } from '../../src/product/billing/provider.ts';
 import type { Counting } from '../../src/product/campaigns/campaign-scheduler.ts';
 import type { CodesOptions } from '../../src/product/codes/codes.ts';
-import type { MemoryShares } from '../../src/engine/machine/machine-plan.ts';
+import type { MemoryShares } from '../../src/app/machine/machine-plan.ts';
 import type { HttpServerOptions } from '../../src/api/server/server.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import type { TargetChecker } from '../../src/model/watches/watch.ts';

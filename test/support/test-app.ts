@@ -1,5 +1,5 @@
 /**
- * The application as tests open it: the wiring of the service (`src/modules.ts`) in this process, on real LMDB in
+ * The application as tests open it: the wiring of the service (`src/app/modules.ts`) in this process, on real LMDB in
  * a temporary folder, with a clock that stands until it is moved, and password hashes that cost nothing.
  *
  *   const app = await openTestApp();                    a module is opened when it is first asked for
@@ -26,7 +26,7 @@ import { CampaignScheduler } from '../../src/product/campaigns/campaign-schedule
 import type { CampaignServices } from '../../src/product/campaigns/open-campaigns.ts';
 import type { Codes } from '../../src/product/codes/codes.ts';
 import { type Config, loadConfig } from '../../src/platform/config/config.ts';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { openDataFolder } from '../../src/app/folder/data-folder.ts';
 import type { HttpServer } from '../../src/api/server/server.ts';
 import { createImageCache } from '../../src/product/images/image-cache.ts';
 import { assembleImages, type Images } from '../../src/product/images/image-service.ts';
@@ -48,7 +48,7 @@ import {
   openReportModule,
   openWebhookModule,
   openWorkspaceModule,
-} from '../../src/modules.ts';
+} from '../../src/app/modules.ts';
 import type { ScanQueries } from '../../src/engine/analytics/queries.ts';
 import type { Outbox } from '../../src/webhooks/outbox.ts';
 import type { ReportServices } from '../../src/product/reports/open-reports.ts';

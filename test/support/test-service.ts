@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import {
   openAdministration,
   type OpenAdministration,
-} from '../../src/administration/administration.ts';
-import { type App, type AppOptions, openApp } from '../../src/app.ts';
+} from '../../src/app/administration/administration.ts';
+import { type App, type AppOptions, openApp } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import { createLog } from '../../src/platform/log.ts';

@@ -25,11 +25,11 @@ const arrows: Readonly<Record<string, string>> = {
   outbox: 'store',
   links: 'routes',
   cluster: `store scans links workers http api/codes/bulk-gate.ts api/health.ts api/kernel/problem.ts
-    platform/small-files.ts engine/data-folder.ts engine/backup/copy-data.ts engine/backup/folder-access.ts
-    engine/backup/system-reason.ts engine/backup/copy-files.ts engine/data-files.ts
-    engine/backup/manifest.ts engine/installation/folder-parts.ts
-    engine/installation/installation.ts engine/installation/key-files.ts engine/commands
-    engine/takeover/messages.ts`,
+    platform/small-files.ts app/folder/data-folder.ts app/folder/backup/copy-data.ts app/folder/backup/folder-access.ts
+    app/folder/backup/system-reason.ts app/folder/backup/copy-files.ts app/folder/data-files.ts
+    app/folder/backup/manifest.ts app/folder/folder-parts.ts
+    app/folder/installation.ts app/folder/key-files.ts engine/commands
+    app/upgrade/messages.ts`,
   scans: 'store outbox links workers',
   codes: 'store outbox links routes',
   campaigns: `store outbox codes engine/analytics/analytics.ts engine/analytics/answers.ts engine/analytics/filter.ts
@@ -126,7 +126,7 @@ function refuse(path: string, { from, target, isTypeOnly }: Import): string | un
   return `${module} may not import ${target}; take it as a parameter, move it down, or see test/tidy/arrows.ts`;
 }
 
-/** `src/engine/journal/writer.ts` -> `scans`, `src/app.ts` -> `app.ts`. */
+/** `src/engine/journal/writer.ts` -> `scans`, `src/app/app.ts` -> `app.ts`. */
 const moduleOf = (path: string): string => path.split('/')[1] ?? '';
 
 /** `zod/v4` -> `zod`, `@nats-io/jetstream/x` -> `@nats-io/jetstream`. */

@@ -1,6 +1,6 @@
 /** The stores of a service that has ended, read through the store itself, so that no API hides a difference. */
 import { statSync } from 'node:fs';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { openDataFolder } from '../../src/app/folder/data-folder.ts';
 import {
   journalFolder,
   listJournals,

@@ -8,9 +8,9 @@
 import { randomFillSync } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type * as Admin from '../../../src/administration/administration.ts';
+import type * as Admin from '../../../src/app/administration/administration.ts';
 import type * as Configuration from '../../../src/platform/config/config.ts';
-import type * as Folder from '../../../src/engine/data-folder.ts';
+import type * as Folder from '../../../src/app/folder/data-folder.ts';
 import type { EventKind } from '../../../src/model/event.ts';
 import type * as Ids from '../../../src/model/ids.ts';
 import type * as OutboxModule from '../../../src/webhooks/outbox.ts';
@@ -29,7 +29,7 @@ export async function makeKeys(
   count: number,
 ): Promise<string[]> {
   const { openAdministration }: typeof Admin = await import(
-    join(tree, 'src/administration/administration.ts')
+    join(tree, 'src/app/administration/administration.ts')
   );
   const { loadConfig }: typeof Configuration = await import(
     join(tree, 'src/platform/config/config.ts')
@@ -56,7 +56,9 @@ export interface EventFeed {
 }
 
 export async function openEventFeed({ dataDir, tree }: Service): Promise<EventFeed> {
-  const { openDataFolder }: typeof Folder = await import(join(tree, 'src/engine/data-folder.ts'));
+  const { openDataFolder }: typeof Folder = await import(
+    join(tree, 'src/app/folder/data-folder.ts')
+  );
   const { openManagement }: typeof ManagementModule = await import(
     join(tree, 'src/store/management/management.ts')
   );

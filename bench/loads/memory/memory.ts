@@ -7,7 +7,7 @@
  * Above the limit the system kills; pages of files are taken back before that.
  */
 import { spawnSync } from 'node:child_process';
-import { memoryBytesMin } from '../../../src/engine/machine/machine-plan.ts';
+import { memoryBytesMin } from '../../../src/app/machine/machine-plan.ts';
 import { systemClock } from '../../../src/platform/system-clock.ts';
 import { formatTable, formatTarget, quantile } from '../../report.ts';
 import type { Arena } from '../arena.ts';

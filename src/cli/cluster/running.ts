@@ -6,8 +6,8 @@ import {
 } from '../../cluster/control/cluster-status.ts';
 import type { HandoverResult, LeaveResult } from '../../cluster/control/leader-actions.ts';
 import { type Config, ConfigError } from '../../platform/config/config.ts';
-import { askService } from '../../engine/commands/ask-service.ts';
-import { DataFolderError, openExistingDataFolder } from '../../engine/data-folder.ts';
+import { askService } from '../../app/commands/ask-service.ts';
+import { DataFolderError, openExistingDataFolder } from '../../app/folder/data-folder.ts';
 import { Failure } from '../../model/failure.ts';
 import type { EdgeStatus } from '../../node/edge/edge-status.ts';
 import { tableText } from '../command.ts';

@@ -13,10 +13,10 @@
 import { randomFillSync } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AppOptions } from '../../app.ts';
+import type { AppOptions } from '../../app/app.ts';
 import { type Config, loadConfig } from '../../platform/config/config.ts';
-import { DataFolderError, makeFolder } from '../../engine/data-folder.ts';
-import { openInstallation } from '../../engine/installation/service-folder.ts';
+import { DataFolderError, makeFolder } from '../../app/folder/data-folder.ts';
+import { openInstallation } from '../../app/folder/service-folder.ts';
 import { parseJson, readIfThere, replaceFile } from '../../platform/small-files.ts';
 import type { Environment } from '../../platform/config/environment.ts';
 import { systemClock } from '../../platform/system-clock.ts';
@@ -61,7 +61,7 @@ export async function buildDemo(
   const log = createLog('error', { write: (line) => progress(line.trimEnd()) });
   const clock = new script.PastClock();
   const ids = new Map<string, string>();
-  const { openApp } = await import('../../app.ts');
+  const { openApp } = await import('../../app/app.ts');
   let apiKey = '';
   const besideService = async (work: (scene: script.Scene) => Promise<void>): Promise<void> => {
     const { steady } = clock;
@@ -133,8 +133,8 @@ async function journalAll(
   today: number,
   share: number,
 ): Promise<number> {
-  const { openAdministration } = await import('../../administration/administration.ts');
-  const { workspaceOf } = await import('../../administration/people-operations.ts');
+  const { openAdministration } = await import('../../app/administration/administration.ts');
+  const { workspaceOf } = await import('../../app/administration/people-operations.ts');
   const { folder, close } = await openInstallation(config.dataDir);
   try {
     const administration = openAdministration(config, folder);

@@ -3,7 +3,7 @@
  * next start counts them as it counts what a crash has left.
  */
 import type { Config } from '../../platform/config/config.ts';
-import type { DataFolder } from '../../engine/data-folder.ts';
+import type { DataFolder } from '../../app/folder/data-folder.ts';
 import { partitionOf, type QrCodeRecord } from '../../model/code.ts';
 import { missedRoutes, routeNumberOf, targetLabel } from '../../model/routing/labels.ts';
 import { compileLink } from '../../engine/routes/compile.ts';

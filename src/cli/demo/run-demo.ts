@@ -1,8 +1,8 @@
 /** What `quietzone demo` does: makes the demo where there is none, then serves it together with a receiver for its webhooks. */
 import { resolve } from 'node:path';
 import { loadConfig } from '../../platform/config/config.ts';
-import { DataFolderError } from '../../engine/data-folder.ts';
-import { assertPortsFree } from '../../engine/start-checks.ts';
+import { DataFolderError } from '../../app/folder/data-folder.ts';
+import { assertPortsFree } from '../../app/machine/start-checks.ts';
 import { shipped } from '../../platform/shipped.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import type { Process } from '../command.ts';

@@ -1,6 +1,6 @@
 /** `quietzone import`: its arguments, and the first start that it may make. */
 import { type Command, Option } from 'commander';
-import type { OpenAdministration } from '../../administration/administration.ts';
+import type { OpenAdministration } from '../../app/administration/administration.ts';
 import { vendorFormats } from '../../product/codes/bulk/vendor-exports.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import type { ImportRequest } from './import-file.ts';

@@ -6,7 +6,7 @@
  * The same file again resumes where it stopped, and does nothing when it is complete. A dry run asks for `import.check` instead.
  */
 import { createHash } from 'node:crypto';
-import type { InputOf } from '../../administration/operations.ts';
+import type { InputOf } from '../../app/administration/operations.ts';
 import {
   importBatchCodes,
   noRows,

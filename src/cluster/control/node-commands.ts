@@ -3,8 +3,8 @@ import type {
   ChangingCommands,
   CommandControl,
   CommandTable,
-} from '../../engine/commands/command-table.ts';
-import { DataFolderError } from '../../engine/data-folder.ts';
+} from '../../app/commands/command-table.ts';
+import { DataFolderError } from '../../app/folder/data-folder.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
 import type { MachineProof } from '../machine-proof.ts';
 import type { ClusterStatus } from './cluster-status.ts';

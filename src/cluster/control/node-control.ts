@@ -2,19 +2,14 @@
  * What the other machines ask a core on the port of its API, each with a proof (machine-proof.ts). It is never forwarded.
  *
  *   GET  /cluster/copy      -> all data of this core (copy/copy-sender.ts)
- *   POST /cluster/command   a command -> its result, in the lines of engine/takeover/messages.ts
+ *   POST /cluster/command   a command -> its result, in the lines of app/upgrade/messages.ts
  */
 import { request as sendRequest } from 'undici';
 import { problemReply } from '../../api/kernel/problem.ts';
-import { resultOf } from '../../engine/commands/ask-service.ts';
-import type { CommandTable } from '../../engine/commands/command-table.ts';
-import { runCommand } from '../../engine/commands/host-commands.ts';
-import {
-  commandBytesMax,
-  lineOf,
-  type Message,
-  parseMessage,
-} from '../../engine/takeover/messages.ts';
+import { resultOf } from '../../app/commands/ask-service.ts';
+import type { CommandTable } from '../../app/commands/command-table.ts';
+import { runCommand } from '../../app/commands/host-commands.ts';
+import { commandBytesMax, lineOf, type Message, parseMessage } from '../../app/upgrade/messages.ts';
 import type { Reply, Request } from '../../platform/uws/request.ts';
 import { Failure, messageOf } from '../../model/failure.ts';
 import type { Logger } from '../../platform/log.ts';

@@ -14,16 +14,16 @@ import {
   type CopyProgress,
   sizeOf,
   writePieces,
-} from '../../engine/backup/copy-files.ts';
+} from '../../app/folder/backup/copy-files.ts';
 import {
   dataVersions,
   filesOf,
   type Manifest,
   newer,
   numbersOf,
-} from '../../engine/backup/manifest.ts';
-import { systemReason } from '../../engine/backup/system-reason.ts';
-import { DataFolderError } from '../../engine/data-folder.ts';
+} from '../../app/folder/backup/manifest.ts';
+import { systemReason } from '../../app/folder/backup/system-reason.ts';
+import { DataFolderError } from '../../app/folder/data-folder.ts';
 import { messageOf } from '../../model/failure.ts';
 import { textAt } from '../../model/json.ts';
 import { parseJson } from '../../platform/small-files.ts';

@@ -14,17 +14,22 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type CopyProgress, moveUp, remove, removeLocks } from '../../engine/backup/copy-files.ts';
-import { quickFaults } from '../../engine/data-files.ts';
+import {
+  type CopyProgress,
+  moveUp,
+  remove,
+  removeLocks,
+} from '../../app/folder/backup/copy-files.ts';
+import { quickFaults } from '../../app/folder/data-files.ts';
 import {
   type DataFolder,
   DataFolderError,
   dataFolderAt,
   makeFolder,
-} from '../../engine/data-folder.ts';
+} from '../../app/folder/data-folder.ts';
 import { syncFolder } from '../../platform/small-files.ts';
-import { writeJournalMark } from '../../engine/installation/folder-parts.ts';
-import { markCopy } from '../../engine/installation/installation.ts';
+import { writeJournalMark } from '../../app/folder/folder-parts.ts';
+import { markCopy } from '../../app/folder/installation.ts';
 import type { Timers } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import { withEnvironment } from '../../store/environment.ts';

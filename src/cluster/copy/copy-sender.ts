@@ -11,10 +11,10 @@
 import { createReadStream, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type CopiedFile, sizeOf } from '../../engine/backup/copy-files.ts';
-import { ownVersions } from '../../engine/backup/manifest.ts';
-import { runInThread } from '../../engine/commands/folder-thread.ts';
-import { makeFolder, type DataFolder } from '../../engine/data-folder.ts';
+import { type CopiedFile, sizeOf } from '../../app/folder/backup/copy-files.ts';
+import { ownVersions } from '../../app/folder/backup/manifest.ts';
+import { runInThread } from '../../app/commands/folder-thread.ts';
+import { makeFolder, type DataFolder } from '../../app/folder/data-folder.ts';
 import type { Reply } from '../../platform/uws/request.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Logger } from '../../platform/log.ts';

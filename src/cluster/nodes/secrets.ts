@@ -12,11 +12,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type KeyFileName,
-  keyFileNames,
-  readKeyFile,
-} from '../../engine/installation/key-files.ts';
+import { type KeyFileName, keyFileNames, readKeyFile } from '../../app/folder/key-files.ts';
 import { replaceFile } from '../../platform/small-files.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import type { Management } from '../../store/management/management.ts';

@@ -5,7 +5,7 @@ import { readNodeFile } from '../../cluster/nodes/node-file.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { isLocalUrl } from '../../model/address.ts';
 import { messageOf } from '../../model/failure.ts';
-import { bad, type DoctorFinding, good, warn } from '../../engine/machine/finding.ts';
+import { bad, type DoctorFinding, good, warn } from '../../app/machine/finding.ts';
 
 const answerMsMax = 2_000;
 

@@ -2,7 +2,7 @@
 import type { BrokersSeen } from '../../cluster/nats/broker-inspection.ts';
 import { proofMsMax } from '../../cluster/machine-proof.ts';
 import type { Config } from '../../platform/config/config.ts';
-import { bad, type DoctorFinding, good, warn } from '../../engine/machine/finding.ts';
+import { bad, type DoctorFinding, good, warn } from '../../app/machine/finding.ts';
 
 /** Below it one machine less stops the cluster. */
 const brokersMin = 3;

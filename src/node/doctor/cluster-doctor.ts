@@ -16,9 +16,9 @@ import { joinSubject } from '../../cluster/nodes/join.ts';
 import { checkSecret } from '../../cluster/nodes/secrets.ts';
 import { scanStream, scanSubject, scanSubjects } from '../../cluster/scans/scan-messages.ts';
 import type { Config } from '../../platform/config/config.ts';
-import { askService } from '../../engine/commands/ask-service.ts';
-import { type DataFolder, dataFolderAt } from '../../engine/data-folder.ts';
-import { folderOwner, withFolderLock } from '../../engine/takeover/folder-lock.ts';
+import { askService } from '../../app/commands/ask-service.ts';
+import { type DataFolder, dataFolderAt } from '../../app/folder/data-folder.ts';
+import { folderOwner, withFolderLock } from '../../app/folder/folder-lock.ts';
 import type { Clock } from '../../model/clock.ts';
 import { messageOf } from '../../model/failure.ts';
 import { openManagement } from '../../store/management/management.ts';
@@ -30,7 +30,7 @@ import {
   rightsFindings,
   streamingFindings,
 } from './broker-findings.ts';
-import { bad, type DoctorFinding, good } from '../../engine/machine/finding.ts';
+import { bad, type DoctorFinding, good } from '../../app/machine/finding.ts';
 
 export interface ClusterDoctorOptions {
   readonly clock: Pick<Clock, 'now'>;

@@ -13,16 +13,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readNodeFile } from '../../cluster/nodes/node-file.ts';
 import type { Closers } from '../../platform/closers.ts';
-import type { CommandTable } from '../../engine/commands/command-table.ts';
+import type { CommandTable } from '../../app/commands/command-table.ts';
 import {
   type DataFolder,
   DataFolderError,
   makeFolder,
   openDataFolder,
-} from '../../engine/data-folder.ts';
-import { lockOnceFree } from '../../engine/installation/service-folder.ts';
-import { hostTakeovers } from '../../engine/takeover/host-takeovers.ts';
-import { removePidFile, writePidFile } from '../../engine/takeover/pid-file.ts';
+} from '../../app/folder/data-folder.ts';
+import { lockOnceFree } from '../../app/folder/service-folder.ts';
+import { hostTakeovers } from '../../app/upgrade/host-takeovers.ts';
+import { removePidFile, writePidFile } from '../../app/folder/pid-file.ts';
 import type { Logger } from '../../platform/log.ts';
 import { noTakeovers } from '../takeover.ts';
 

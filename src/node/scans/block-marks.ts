@@ -2,7 +2,7 @@
  * Notes each 10 s where this core's blocks end in the journals (store/scans/block-marks.ts). While it leads, it also puts its
  * newest note into the store of deliveries: by it the next leader converts the block numbers there to its own.
  */
-import type { Base } from '../../modules.ts';
+import type { Base } from '../../app/modules.ts';
 import { type DeliveryTables, scanStoreKey } from '../../store/delivery/delivery.ts';
 import {
   type BlockMark,

@@ -24,8 +24,8 @@ import {
 } from '../../cluster/nodes/node-file.ts';
 import { scanStream } from '../../cluster/scans/scan-messages.ts';
 import { takeAsWhole } from '../../cluster/scans/received-positions.ts';
-import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
-import { raise, raiseNumbers } from '../../engine/installation/numbers.ts';
+import { type DataFolder, openDataFolder } from '../../app/folder/data-folder.ts';
+import { raise, raiseNumbers } from '../../app/folder/numbers.ts';
 import { listJournals } from '../../engine/journal/segments.ts';
 import { lowestWatermarks } from '../../store/scans/scans.ts';
 import { createLog } from '../../platform/log.ts';

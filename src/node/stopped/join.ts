@@ -19,9 +19,9 @@ import {
   nodeFileName,
   readNodeFile,
 } from '../../cluster/nodes/node-file.ts';
-import { type DataFolder, openDataFolder } from '../../engine/data-folder.ts';
+import { type DataFolder, openDataFolder } from '../../app/folder/data-folder.ts';
 import { syncFolder } from '../../platform/small-files.ts';
-import { isLockName, withFolderLock } from '../../engine/takeover/folder-lock.ts';
+import { isLockName, withFolderLock } from '../../app/folder/folder-lock.ts';
 import { journalEnd, journalFolder } from '../../engine/journal/segments.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import type { NodeContext } from '../context.ts';

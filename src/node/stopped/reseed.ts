@@ -14,7 +14,7 @@ import { EnvironmentStore } from '../../cluster/log/environment-store.ts';
 import { type LogName, logNames, streamOf } from '../../cluster/nats/log-streams.ts';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import { checkNodeFile, readNodeFile } from '../../cluster/nodes/node-file.ts';
-import { openDataFolder } from '../../engine/data-folder.ts';
+import { openDataFolder } from '../../app/folder/data-folder.ts';
 import type { NodeContext } from '../context.ts';
 import {
   type StoppedNodeOptions,

@@ -2,16 +2,12 @@
 import { existsSync } from 'node:fs';
 import { NodeError } from '../../cluster/nodes/node-error.ts';
 import type { Config } from '../../platform/config/config.ts';
-import { type DataFolder, DataFolderError } from '../../engine/data-folder.ts';
-import {
-  assertFinished,
-  assertSound,
-  inspectFolder,
-} from '../../engine/installation/installation.ts';
-import { FolderLock } from '../../engine/takeover/folder-lock.ts';
-import { fitToMemory } from '../../engine/machine/machine-plan.ts';
+import { type DataFolder, DataFolderError } from '../../app/folder/data-folder.ts';
+import { assertFinished, assertSound, inspectFolder } from '../../app/folder/installation.ts';
+import { FolderLock } from '../../app/folder/folder-lock.ts';
+import { fitToMemory } from '../../app/machine/machine-plan.ts';
 import { messageOf } from '../../model/failure.ts';
-import { type Machine, thisMachine } from '../../modules.ts';
+import { type Machine, thisMachine } from '../../app/modules.ts';
 import { type DeliveryTables, openDeliveryTables } from '../../store/delivery/delivery.ts';
 import { type Management, openManagement } from '../../store/management/management.ts';
 import { openScanStore, type ScanStore } from '../../store/scans/scans.ts';

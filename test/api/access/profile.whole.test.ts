@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openInstallation } from '../../../src/engine/installation/service-folder.ts';
+import { openInstallation } from '../../../src/app/folder/service-folder.ts';
 import { Browser } from '../../support/browser.ts';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import type { MailServer } from '../../support/fakes/mail-server.ts';

@@ -3,12 +3,12 @@
  * core that leads.
  */
 import { expect, test } from 'vitest';
-import type { ChangingCommands } from '../../../src/engine/commands/command-table.ts';
+import type { ChangingCommands } from '../../../src/app/commands/command-table.ts';
 import { nodeTables } from '../../../src/cluster/control/node-commands.ts';
 import { askCore, NodeControl } from '../../../src/cluster/control/node-control.ts';
 import { MachineProof } from '../../../src/cluster/machine-proof.ts';
-import { runCommand } from '../../../src/engine/commands/host-commands.ts';
-import { DataFolderError } from '../../../src/engine/data-folder.ts';
+import { runCommand } from '../../../src/app/commands/host-commands.ts';
+import { DataFolderError } from '../../../src/app/folder/data-folder.ts';
 import type { Request } from '../../../src/platform/uws/request.ts';
 import { Failure, invalid } from '../../../src/model/failure.ts';
 import { createLog } from '../../../src/platform/log.ts';

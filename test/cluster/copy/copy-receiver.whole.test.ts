@@ -30,13 +30,13 @@ import {
   type DataFolder,
   DataFolderError,
   openDataFolder,
-} from '../../../src/engine/data-folder.ts';
+} from '../../../src/app/folder/data-folder.ts';
 import {
   beginInstallation,
   inspectFolder,
   makeInstallation,
-} from '../../../src/engine/installation/installation.ts';
-import { keyFileNames } from '../../../src/engine/installation/key-files.ts';
+} from '../../../src/app/folder/installation.ts';
+import { keyFileNames } from '../../../src/app/folder/key-files.ts';
 import { Failure } from '../../../src/model/failure.ts';
 import { withEnvironment } from '../../../src/store/environment.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
@@ -47,9 +47,9 @@ import {
   systemError,
   withDiskThatFails,
   withFreeBytes,
-} from '../../engine/failing-disk.ts';
-import { memoryDisk } from '../../engine/memory-disk.ts';
-import { makeWholeFolder, quiet } from '../../engine/whole-folder.ts';
+} from '../../app/folder/failing-disk.ts';
+import { memoryDisk } from '../../app/folder/memory-disk.ts';
+import { makeWholeFolder, quiet } from '../../app/folder/whole-folder.ts';
 import { stepsOfToday } from '../../seconds/runs.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JournalFilesSink } from '../../../src/cluster/scans/journal-sink.ts';
 import { ReadPositions, takeAsWhole } from '../../../src/cluster/scans/received-positions.ts';
-import { type DataFolder, dataFolderAt } from '../../../src/engine/data-folder.ts';
+import { type DataFolder, dataFolderAt } from '../../../src/app/folder/data-folder.ts';
 import { Journals } from '../../../src/engine/journal/journals.ts';
 import {
   journalFolder,

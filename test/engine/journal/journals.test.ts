@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { HeldJournals } from '../../../src/engine/backup/held-journals.ts';
+import { HeldJournals } from '../../../src/app/folder/backup/held-journals.ts';
 import { Journals, type JournalsOptions } from '../../../src/engine/journal/journals.ts';
 import { JournalPositions } from '../../../src/engine/journal/positions.ts';
 import { JournalReader } from '../../../src/engine/journal/reader.ts';
@@ -18,7 +18,7 @@ import { JournalWriter, type JournalWriterOptions } from '../../../src/engine/jo
 import { createLog } from '../../../src/platform/log.ts';
 import { codesFrom, frameOf, readAll } from './journal-files.ts';
 import { temporaryFolder } from '../../store/temporary-management.ts';
-import { ignore } from '../whole-folder.ts';
+import { ignore } from '../../app/folder/whole-folder.ts';
 
 let root = '';
 beforeEach(() => {

@@ -1,12 +1,12 @@
 /**
  * Parts of two installations, mixed, a store that is cut off, and a full disk, at a start: one line that names the file
  * and a remedy, which works; nothing is changed, and no signal ends the process, as LMDB's map would. What is found of each
- * part: test/store/data-file, test/engine/installation.
+ * part: test/store/data-file, test/app/folder.
  */
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { contentsOf } from '../../engine/whole-folder.ts';
+import { contentsOf } from '../../app/folder/whole-folder.ts';
 import { sharedFolder } from '../../store/temporary-management.ts';
 import {
   type CommandResult,

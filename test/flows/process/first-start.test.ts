@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openAdministration } from '../../../src/administration/administration.ts';
+import { openAdministration } from '../../../src/app/administration/administration.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
 import {
   freePorts,

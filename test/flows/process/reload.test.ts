@@ -5,9 +5,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { openDataFolder } from '../../../src/engine/data-folder.ts';
-import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
-import { dataVersions } from '../../../src/modules.ts';
+import { openDataFolder } from '../../../src/app/folder/data-folder.ts';
+import { PredecessorConnection } from '../../../src/app/upgrade/predecessor-connection.ts';
+import { dataVersions } from '../../../src/app/modules.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import {
   endOf,

@@ -3,7 +3,7 @@ import { createHash, getRandomValues } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ImageDrawing } from '../../../src/api/services.ts';
 import type { Counting } from '../../../src/product/campaigns/campaign-scheduler.ts';
-import type { DataFolder } from '../../../src/engine/data-folder.ts';
+import type { DataFolder } from '../../../src/app/folder/data-folder.ts';
 import type { AttemptSettings, AttemptTask } from '../../../src/model/webhook.ts';
 import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';

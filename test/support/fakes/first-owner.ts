@@ -1,10 +1,10 @@
 /** The first owner, made before a process starts: of the CPU seconds of a first start a quarter is the hash of the password. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { openAdministration } from '../../../src/administration/administration.ts';
+import { openAdministration } from '../../../src/app/administration/administration.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
-import { openInstallation } from '../../../src/engine/installation/service-folder.ts';
-import { thisMachine } from '../../../src/modules.ts';
+import { openInstallation } from '../../../src/app/folder/service-folder.ts';
+import { thisMachine } from '../../../src/app/modules.ts';
 
 /** Hashes passwords at little cost. */
 export const testMachine = { ...thisMachine, passwordCostLog2: 4 };

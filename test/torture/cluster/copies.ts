@@ -4,7 +4,7 @@
  */
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDataFolder } from '../../../src/engine/data-folder.ts';
+import { openDataFolder } from '../../../src/app/folder/data-folder.ts';
 import { pause } from '../../support/process.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';
 import { withStores } from '../stores.ts';

@@ -1,0 +1,238 @@
+/** The metrics of redirect threads, shards, the link table and the LMDB environments, read at each scrape. */
+import type { LinkWriter } from '../engine/links/writer.ts';
+import type { Clock } from '../model/clock.ts';
+import type { Management } from '../store/management/management.ts';
+import type { ScanStore } from '../store/scans/scans.ts';
+import { unshown } from '../engine/counting/scanned-event.ts';
+import type { RawQueryStats } from '../engine/analytics/raw/raw-queries.ts';
+import type { Logger } from '../platform/log.ts';
+import { linesLost } from '../platform/service-log.ts';
+import { Metrics } from '../platform/metrics.ts';
+import type { Lag } from '../engine/journal/journal-lag.ts';
+import type { Journals } from '../engine/journal/journals.ts';
+import { errorPageKinds } from '../engine/redirect/pages.ts';
+import { redirectTotals, type RedirectThreads } from '../engine/redirect/redirect-threads.ts';
+import {
+  type ShardState,
+  type ShardThreads,
+  shardTotals,
+} from '../engine/counting/shard-threads.ts';
+
+const microsecondsPerSecond = 1_000_000;
+/** Bytes of a journal record with an ordinary user agent: turns a lag in bytes into scans. */
+const typicalRecordBytes = 160;
+
+export interface EngineMetricsOptions {
+  readonly threads: {
+    readonly redirects: RedirectThreads;
+    readonly shards: ShardThreads;
+    readonly journals: Journals;
+  };
+  readonly clock: Clock;
+  readonly links: LinkWriter;
+  readonly codes: {
+    readonly links: { readonly damagedCount: number; readonly repairedBlocks: number };
+  };
+  readonly scans: ScanStore;
+  readonly management: Management;
+  readonly images: { readonly pool: { stats(): { readonly deaths: number } } };
+  readonly rawQueries: { stats(): RawQueryStats };
+  readonly webhooks: { readonly threadDeaths: number };
+  readonly log: Logger;
+}
+
+export const createMetrics = (log: Logger): Metrics =>
+  new Metrics((metric, err) => log.error({ metric, err }, 'cannot collect a metric'));
+
+export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOptions): void {
+  const { threads, clock, rawQueries, images, webhooks, log } = options;
+  const { redirects, shards, journals } = threads;
+  registerRedirects(metrics, redirects);
+  registerShards(metrics, shards, clock);
+  metrics.gauge('quietzone_raw_queries', 'Queries that read raw scans', ['state'], () => {
+    const { running, waiting } = rawQueries.stats();
+    return { running, waiting };
+  });
+  metrics.total(
+    'quietzone_scans_dropped_total',
+    'Scans answered and never counted, by reason',
+    ['reason'],
+    () => ({
+      journal_unwritable: sum(redirects.states, (state) => redirectTotals(state).dropped),
+      // Every shard reads all journals and finds the same damage.
+      journal_damaged: Math.max(0, ...shards.states.map((one) => shardTotals(one).damagedScans)),
+    }),
+  );
+  metrics.gauge(
+    'quietzone_journal_missing_bytes',
+    'Bytes of a journal that were counted and were missing at the start, with what followed them',
+    ['journal'],
+    () => Object.fromEntries(journals.missingBytes),
+  );
+  const ageSeconds = (timeMs = Infinity): number => Math.max(0, clock.now() - timeMs) / 1_000;
+  metrics.gauge(
+    'quietzone_journal_oldest_seconds',
+    'Age of the oldest scan whose address and user agent are in a journal file',
+    ['journal'],
+    () => Object.fromEntries(journals.oldest().map(([journal, ms]) => [journal, ageSeconds(ms)])),
+  );
+  metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () => ({
+    redirect: restartsOf(redirects),
+    shard: restartsOf(shards),
+    images: images.pool.stats().deaths,
+    webhooks: webhooks.threadDeaths,
+    raw_queries: rawQueries.stats().deaths,
+  }));
+  registerStores(metrics, options);
+  metrics.total(
+    'quietzone_log_lines_lost_total',
+    'Lines of the log lost: their reader stalled or went away, or their disk is full',
+    [],
+    () => linesLost(log),
+  );
+}
+
+/** For every node, also one that does not count. */
+export function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
+  type State = RedirectThreads['states'][number];
+  const byThread = (value: (state: State) => number) => () =>
+    Object.fromEntries(redirects.states.map(value).entries());
+  metrics.total(
+    'quietzone_redirects_total',
+    'Redirects answered and recorded',
+    ['thread'],
+    byThread((state) => redirectTotals(state).redirects),
+  );
+  metrics.total(
+    'quietzone_redirect_refusals_total',
+    'Requests on the short-link port that got no redirect, by kind',
+    ['kind'],
+    () =>
+      Object.fromEntries(
+        errorPageKinds.map((kind) => [
+          kind,
+          sum(redirects.states, (state) => redirectTotals(state).refused[kind]),
+        ]),
+      ),
+  );
+  metrics.gauge(
+    'quietzone_redirect_connections',
+    'Open connections on the short-link port',
+    ['thread'],
+    byThread((state) => state.figures?.connections ?? 0),
+  );
+  metrics.gauge(
+    'quietzone_scans_waiting',
+    'Scans answered that wait in memory for a journal that cannot be written',
+    ['thread'],
+    byThread((state) => state.figures?.waitingScans ?? 0),
+  );
+  const { latency } = redirects;
+  const seconds = 'quietzone_redirect_seconds';
+  const help = 'Time from the first request of an event-loop cycle to its answers';
+  metrics.gauge(seconds, help, ['quantile'], () =>
+    [0.5, 0.9, 0.99, 0.999].map((quantile) => ({
+      labels: { quantile },
+      value: latency.getValueAtPercentile(quantile * 100) / microsecondsPerSecond,
+    })),
+  );
+  metrics.total(`${seconds}_count`, `${help}: how many`, [], () => latency.totalCount);
+  metrics.total(`${seconds}_sum`, `${help}: their sum`, [], () =>
+    latency.totalCount === 0 ? 0 : (latency.mean * latency.totalCount) / microsecondsPerSecond,
+  );
+}
+
+function registerShards(metrics: Metrics, { states, lag }: ShardThreads, clock: Clock): void {
+  const lagOf = (shard: number): Lag => lag.of(shard, clock.monotonicMs());
+  type Value = (state: ShardState, shard: number) => number;
+  const gauges: ReadonlyArray<[name: string, help: string, value: Value]> = [
+    ['window_seconds', 'Duration of the last window', (s) => (s.figures?.windowMs ?? 0) / 1_000],
+    ['commit_seconds', 'Its commit', (s) => (s.figures?.commitMs ?? 0) / 1_000],
+    ['checkpoint_seconds', 'Last checkpoint', (s) => (s.figures?.checkpointMs ?? 0) / 1_000],
+    ['actors', 'Code actors in memory', (s) => s.figures?.actors ?? 0],
+    ['journal_lag_bytes', 'Journal bytes not yet counted', (_, shard) => lagOf(shard).bytes],
+    [
+      'journal_lag_scans',
+      'Scans not yet counted, by their bytes',
+      (_, shard) => Math.round(lagOf(shard).bytes / typicalRecordBytes),
+    ],
+    [
+      'journal_lag_seconds',
+      'Age of the oldest scan not yet counted',
+      (_, shard) => lagOf(shard).ms / 1_000,
+    ],
+  ];
+  for (const [name, help, value] of gauges) {
+    metrics.gauge(`quietzone_${name}`, help, ['shard'], () =>
+      Object.fromEntries(states.map(value).entries()),
+    );
+  }
+  metrics.total(
+    'quietzone_scans_counted_total',
+    'Scans counted, by kind; missed: visits of people without a redirect',
+    ['shard', 'kind'],
+    () =>
+      states.flatMap((state, shard) => {
+        const { scans: person, bots: bot, missed } = shardTotals(state);
+        return Object.entries({ person, bot, missed }).map(([kind, value]) => ({
+          labels: { shard, kind },
+          value,
+        }));
+      }),
+  );
+}
+
+function registerStores(
+  metrics: Metrics,
+  { links, codes, scans, management }: EngineMetricsOptions,
+): void {
+  metrics.gauge('quietzone_store_bytes', 'Bytes of the LMDB environments', ['environment'], () => ({
+    management: management.environment.stats().bytes,
+    scans: scans.environment.stats().bytes,
+  }));
+  metrics.total(
+    'quietzone_scans_unshown_total',
+    'Scans with a time that cannot be, passed over by webhooks, events and raw scans each time they were read',
+    [],
+    () => unshown.scans,
+  );
+  registerLinkTable(metrics, links, () => codes.links.damagedCount);
+  metrics.total(
+    'quietzone_link_blocks_repaired_total',
+    'Damaged blocks of links rebuilt from the records of their codes',
+    [],
+    () => codes.links.repairedBlocks,
+  );
+  metrics.gauge(
+    'quietzone_refused_numbers',
+    'Codes, and sums of workspaces, whose numbers are refused because a record of theirs is damaged',
+    [],
+    () => scans.frozen.count({}),
+  );
+}
+
+/** @param damagedCount links that are refused because their targets are damaged */
+export function registerLinkTable(
+  metrics: Metrics,
+  links: LinkWriter,
+  damagedCount: () => number,
+): void {
+  metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () => ({
+    live: links.count,
+    gone: links.tombstones - damagedCount(),
+    damaged: damagedCount(),
+  }));
+  metrics.gauge('quietzone_link_bytes', 'Shared memory of the link table', ['use'], () => ({
+    committed: links.bytesUsed,
+    free: links.bytesFree,
+    waiting: links.bytesWaiting,
+    lost: links.bytesLost,
+  }));
+}
+
+function sum<State>(states: readonly State[], value: (state: State) => number): number {
+  return states.reduce((total, state) => total + value(state), 0);
+}
+
+const restartsOf = ({ states }: RedirectThreads | ShardThreads): number =>
+  states.reduce((total, { thread }) => total + thread.restarts, 0);

@@ -1,0 +1,357 @@
+/**
+ * The modules over one data folder: one function opens each from the modules before it. The service opens all of them
+ * (app.ts), a command the first few, and a test those that it needs, with its own clock and randomness.
+ *
+ *   base: store, ids, outbox -> workspaces -> codes -> images, campaigns, billing, webhooks -> API
+ */
+import { randomFillSync, randomInt } from 'node:crypto';
+import { createHttpsRedirect, strictTransport } from '../api/server/https.ts';
+import { createMetricsHandler } from '../api/metrics.ts';
+import { Billing } from '../product/billing/billing.ts';
+import type { PaymentProvider } from '../product/billing/provider.ts';
+import { openStripe } from '../product/billing/stripe-provider.ts';
+import {
+  type CampaignServices,
+  type CampaignServicesOptions,
+  openCampaigns,
+} from '../product/campaigns/open-campaigns.ts';
+import { Codes, type CodesOptions } from '../product/codes/codes.ts';
+import type { Config } from '../platform/config/config.ts';
+import { inheritedFontSettings, setProcessVariables } from '../platform/config/environment.ts';
+import type { Closers } from '../platform/closers.ts';
+import { closeToOthers, type DataFolder } from './folder/data-folder.ts';
+import { type FirstSecrets, FirstStart } from './folder/first-start.ts';
+import { watchShedConnections } from './operator-metrics.ts';
+import { assertPortsFree, startWarnings } from './machine/start-checks.ts';
+import type { DataVersions } from './upgrade/messages.ts';
+import type { DescriptorShares } from './machine/descriptors.ts';
+import { sharesOf } from './machine/machine-limits.ts';
+import {
+  type MemoryShares,
+  memoryShares,
+  type ThreadCounts,
+  threadCounts,
+} from './machine/machine-plan.ts';
+import { ClientAddresses } from '../platform/uws/client-address.ts';
+import type { Handler, Reply, Request } from '../platform/uws/request.ts';
+import { HttpServer, type HttpServerOptions } from '../api/server/server.ts';
+import { assertTlsFiles } from '../platform/uws/port.ts';
+import { installationBrand } from '../engine/redirect/pages.ts';
+import type { ImagesOptions } from '../product/images/image-service.ts';
+import { libraryVariables } from '../product/images/library-settings.ts';
+import type { Emails } from '../product/mail/emails.ts';
+import type { Clock, SteadyClock } from '../model/clock.ts';
+import { createIdSource, type IdSource, type RandomBytes } from '../model/ids.ts';
+import { Outbox } from '../webhooks/outbox.ts';
+import { openReports, type ReportServices } from '../product/reports/open-reports.ts';
+import type { ScanQueries } from '../engine/analytics/queries.ts';
+import { deliveryVersion } from '../store/delivery/delivery.ts';
+import type { OpenMode } from '../store/environment.ts';
+import {
+  type Management,
+  managementVersion,
+  openManagement,
+} from '../store/management/management.ts';
+import { scansVersion } from '../store/scans/scans.ts';
+import { systemClock, systemSteadyClock } from '../platform/system-clock.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import { openWebhooks, type Webhooks, type WebhooksOptions } from '../webhooks/open-webhooks.ts';
+import { openWorkspaceServices, type WorkspaceServices } from '../product/workspaces/services.ts';
+import type { Bootstrapped } from '../product/workspaces/workspaces.ts';
+
+const uint32Count = 2 ** 32;
+const drainMsMax = 3_000;
+
+/** Clocks, randomness and memory of the machine; a test passes its own. */
+export interface Machine {
+  readonly clock: Clock;
+  readonly steady: SteadyClock;
+  readonly randomBytes: RandomBytes;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  /** Binary logarithm of the cost of a password hash; absent = a safe one. */
+  readonly passwordCostLog2?: number;
+  readonly scarce?: MemoryShares | undefined;
+}
+
+export const thisMachine: Machine = {
+  clock: systemClock,
+  steady: systemSteadyClock,
+  randomBytes: (bytes) => randomFillSync(bytes),
+  random: () => randomInt(uint32Count) / uint32Count,
+  scarce: memoryShares(),
+};
+
+export interface Base extends Machine {
+  readonly config: Config;
+  readonly shares: DescriptorShares;
+  readonly threads: ThreadCounts;
+  readonly folder: DataFolder;
+  readonly log: Logger;
+  readonly management: Management;
+  readonly ids: IdSource;
+  readonly outbox: Outbox;
+  /** Ports that another process listens on too, at a takeover. */
+  readonly heldPorts?: readonly number[] | undefined;
+}
+
+/** The data versions that this program writes. Only a program with the same ones takes over. */
+export const dataVersions: DataVersions = {
+  management: managementVersion.version,
+  scans: scansVersion.version,
+  delivery: deliveryVersion.version,
+};
+
+/**
+ * Checks limits of the machine, the folder's mode and the ports, and sets variables for libraries, before anything opens.
+ * @param heldPorts of the predecessor @returns warnings for the operator @throws MachineLimitError, ListenError
+ */
+export async function prepareProcess(
+  config: Config,
+  dataDir: string,
+  heldPorts?: readonly number[],
+): Promise<string[]> {
+  const warnings = startWarnings(config, dataDir);
+  closeToOthers(dataDir);
+  setProcessVariables(libraryVariables(dataDir, inheritedFontSettings));
+  await assertPortsFree(config, heldPorts);
+  assertTlsFiles(config.redirect);
+  assertTlsFiles(config.api);
+  return warnings;
+}
+
+/** The caller closes `management` after all modules. */
+export function openBase(
+  config: Config,
+  folder: DataFolder,
+  log: Logger,
+  machine: Machine,
+  mode: OpenMode = 'existing',
+): Base {
+  const { clock, randomBytes } = machine;
+  const management = openManagement(folder.managementFile, mode);
+  const ids = createIdSource(clock, randomBytes);
+  const outbox = new Outbox(management, ids, clock);
+  const shares = sharesOf(config);
+  const threads = threadCounts(config);
+  return { ...machine, config, shares, threads, folder, log, management, ids, outbox };
+}
+
+export function openWorkspaceModule(base: Base): WorkspaceServices {
+  const { management: store, folder, scarce } = base;
+  const hashesAtOnce = scarce?.hashesAtOnce;
+  return openWorkspaceServices({ ...base, store, dataDir: folder.path, hashesAtOnce });
+}
+
+export function openFirstStart(
+  base: Base,
+  { workspaces, users } = openWorkspaceModule(base),
+): FirstStart {
+  const { config, folder } = base;
+  const secretsOf = ({ user, password, apiKey }: Bootstrapped): FirstSecrets => ({
+    userId: user.id,
+    email: user.email,
+    password,
+    apiKey,
+  });
+  return new FirstStart({
+    dataDir: folder.path,
+    hasUser: (userId) => users.find(userId) !== undefined,
+    make: async (save) => {
+      const made = await workspaces.bootstrap(config.bootstrap, (first) => save(secretsOf(first)));
+      return made && secretsOf(made);
+    },
+  });
+}
+
+export function openCodeModule(
+  base: Base,
+  given: Pick<CodesOptions, 'links' | 'scansOf' | 'routesSeen' | 'designs'>,
+): Codes {
+  const { config, management: store } = base;
+  return new Codes({
+    ...base,
+    store,
+    shortUrlBase: config.shortUrlBase,
+    ...given,
+  });
+}
+
+export function openCampaignModule(
+  base: Base,
+  given: Pick<CampaignServicesOptions, 'codes' | 'scans'>,
+): CampaignServices {
+  return openCampaigns({ ...base, store: base.management, ...given });
+}
+
+export function openReportModule(
+  { config, management: store, ids, clock }: Base,
+  given: {
+    readonly workspaces: WorkspaceServices;
+    readonly codes: Codes;
+    readonly campaigns: CampaignServices;
+    readonly scans: ScanQueries;
+  },
+): ReportServices {
+  const { campaigns, analytics } = given.campaigns;
+  const campaignScans = analytics.subjectOf.bind(analytics);
+  const brand = installationBrand(config.pages);
+  return openReports({ ...given, campaigns, campaignScans, brand, store, ids, clock });
+}
+
+/** Undefined = people confirm payments (`manual`). */
+export async function openPaymentProvider({
+  config,
+  log,
+}: Base): Promise<PaymentProvider | undefined> {
+  const { provider, stripe } = config.billing;
+  return provider === 'stripe' ? await openStripe(stripe, log) : undefined;
+}
+
+export function openBillingModule(
+  base: Base,
+  given: { readonly workspaces: WorkspaceServices; readonly provider: PaymentProvider | undefined },
+): Billing {
+  const { billing, api } = base.config;
+  const { provider, workspaces } = given;
+  const hasPrices = Object.values(billing.prices).some(({ month, year }) => month > 0 || year > 0);
+  const confirmer = billing.provider === 'none' || !hasPrices ? undefined : billing.confirmedBy;
+  return new Billing({
+    ...base,
+    ...billing,
+    store: base.management,
+    plans: workspaces.workspaces,
+    publicUrl: api.publicUrl,
+    provider,
+    confirmedBy: provider === undefined ? confirmer : 'payment',
+  });
+}
+
+export function imageOptions(base: Base): ImagesOptions {
+  const { config, threads, management, clock, scarce } = base;
+  return {
+    ...config.images,
+    shortUrlBase: config.shortUrlBase,
+    threads: threads.pool,
+    store: management,
+    clock,
+    restMs: scarce?.drawingRestMs,
+  };
+}
+
+export function openWebhookModule(
+  base: Base,
+  given: Pick<WebhooksOptions, 'scanned' | 'sender' | 'cipher' | 'metrics' | 'cluster'>,
+): Webhooks {
+  const { config, folder } = base;
+  const { attemptTimeoutMs, ...settings } = config.webhooks;
+  const { attempts, idleReceivers } = base.shares;
+  return openWebhooks({
+    ...base,
+    file: folder.deliveryFile,
+    settings: {
+      ...settings,
+      threads: base.threads.webhooks,
+      inFlightMax: attempts,
+      connectionsMax: idleReceivers,
+      timeoutMs: attemptTimeoutMs,
+      docsUrl: `${config.api.publicUrl}/docs/webhooks`,
+    },
+    ...given,
+  });
+}
+
+export interface Mail {
+  readonly emails: Emails;
+  close(): void;
+}
+
+/** Undefined without a mail server. Its package takes 100 ms of a start. @param pausesMs between the tries */
+export async function openMailModule(
+  { config, log }: Base,
+  pausesMs?: readonly number[],
+): Promise<Mail | undefined> {
+  if (config.mail.host === '') return undefined;
+  const { Emails } = await import('../product/mail/emails.ts');
+  const { Mailer } = await import('../product/mail/mailer.ts');
+  const mailer = new Mailer(config.mail, log, pausesMs);
+  return { emails: new Emails(mailer), close: () => mailer.close() };
+}
+
+/** Paths for the other machines of a cluster; they answer before the API or the leader does. */
+export interface ClusterEndpoints {
+  reply(request: Request): Reply | Promise<Reply> | undefined;
+}
+
+const withClusterEndpoints = (endpoints: ClusterEndpoints | undefined, then: Handler): Handler =>
+  endpoints === undefined
+    ? then
+    : {
+        handle: async (request) => await (endpoints.reply(request) ?? then.handle(request)),
+        refuse: (request, failure) => then.refuse(request, failure),
+      };
+
+export interface PortsOptions extends Pick<HttpServerOptions, 'handler' | 'forwarded'> {
+  readonly first?: ClusterEndpoints | undefined;
+  readonly metrics: Metrics;
+  readonly redirects: { readonly shed: number };
+  readonly ipQuota: WorkspaceServices['ipQuota'];
+}
+
+/**
+ * Opens the ports of metrics and of the API; beside an API with TLS, also one that redirects plain HTTP to it.
+ * @returns the port of the API @throws ListenError
+ */
+export async function openPorts(
+  base: Base,
+  { handler, first, forwarded, metrics, redirects, ipQuota }: PortsOptions,
+  closers: Closers,
+): Promise<number> {
+  const { config, shares, log } = base;
+  if (config.metrics.port > 0) {
+    const own = { ...config.metrics, connectionsMax: shares.metrics };
+    const metricsServer = await openServer(base, own, createMetricsHandler(metrics));
+    closers.push(() => metricsServer.close());
+  }
+  const { host, httpPort, publicUrl } = config.api;
+  const server = await openApiServer(base, withClusterEndpoints(first, handler), { forwarded });
+  closers.push(() => server.drain(drainMsMax));
+  closers.push(watchShedConnections(metrics, log, { redirect: redirects, api: server }));
+  if (httpPort > 0) {
+    const own = { host, port: httpPort, connectionsMax: apiShare(base) };
+    const plain = await openServer(base, own, createHttpsRedirect(publicUrl, ipQuota));
+    closers.push(() => plain.close());
+  }
+  return server.port;
+}
+
+/** @param more than the settings say @throws ListenError */
+export async function openApiServer(
+  base: Base,
+  handler: Handler,
+  more: Partial<HttpServerOptions> = {},
+): Promise<HttpServer> {
+  const { api } = base.config;
+  const connectionsMax = apiShare(base);
+  const own = { ...api, tls: api, headers: strictTransport(base.config), connectionsMax, ...more };
+  return await openServer(base, own, handler);
+}
+
+const apiShare = ({ config, shares }: Base): number =>
+  Math.floor(shares.api / (config.api.httpPort > 0 ? 2 : 1));
+
+async function openServer(
+  { config, ids, log, heldPorts = [] }: Base,
+  listener: Partial<HttpServerOptions> & { readonly host: string; readonly port: number },
+  handler: Handler,
+): Promise<HttpServer> {
+  return await HttpServer.open({
+    ...listener,
+    isShared: heldPorts.includes(listener.port),
+    addresses: new ClientAddresses(config.trustedProxies),
+    newRequestId: () => ids.newId('req'),
+    handler,
+    onDefect: (err, requestId) => log.error({ err, requestId }, 'request failed'),
+  });
+}

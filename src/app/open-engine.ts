@@ -1,0 +1,136 @@
+/**
+ * Opens the engine: link table, redirect threads and shards. An edge has no shards (node/open-edge.ts).
+ *
+ *   shards count what is journaled -> links loaded -> redirect threads listen
+ *
+ * At a takeover the predecessor redirects meanwhile, and its journals are counted when it has ended. A scan limit may be
+ * exceeded by the scans of these seconds.
+ */
+import { loadLinks } from '../product/codes/links/link-loader.ts';
+import { LinkRefresher } from '../product/codes/links/link-refresher.ts';
+import type { Closers } from '../platform/closers.ts';
+import { readSecret } from './folder/data-folder.ts';
+import { visitorKeyBytes, visitorKeyFile } from './folder/key-files.ts';
+import { raise } from './folder/numbers.ts';
+import { PageFeed, ZoneFeed } from '../engine/workspace-feeds.ts';
+import { shardBounds } from './machine/machine-plan.ts';
+import type { PredecessorConnection } from './upgrade/predecessor-connection.ts';
+import { EngineThreads, type EngineThreadsOptions } from '../engine/threads.ts';
+import { openImages } from '../product/images/image-service.ts';
+import {
+  addressSpace,
+  createLinkTableMemory,
+  type LinkTableMemory,
+} from '../engine/links/layout.ts';
+import { LinkWriter } from '../engine/links/writer.ts';
+import { type Base, imageOptions, openCodeModule } from './modules.ts';
+import { openScanQueries } from '../engine/analytics/queries.ts';
+import { RawQueries } from '../engine/analytics/raw/raw-queries.ts';
+import { openGeo, type OpenGeo } from '../engine/visitor/geo/geo-data.ts';
+import { openScanStore, type ScanStore } from '../store/scans/scans.ts';
+import type { Engine } from './services.ts';
+
+const newLinksExpected = 10_000;
+
+type NodeOf = (scans: ScanStore) => EngineThreadsOptions['node'];
+
+export interface EngineStart {
+  readonly node?: NodeOf;
+  readonly predecessor?: PredecessorConnection | undefined;
+}
+
+/** The folder is this process's own. Resolves when shards count and redirect threads listen. */
+export async function startEngine(
+  base: Base,
+  closers: Closers,
+  { node, predecessor }: EngineStart = {},
+): Promise<Engine> {
+  const engine = makeEngine(base, closers, node, predecessor?.accepted.journals);
+  const { threads, codes } = engine;
+  // Next to a process that still redirects, one thread after the other leaves it a CPU.
+  const pace = predecessor === undefined ? 'at once' : 'one by one';
+  // The threads boot while this one fills the link table.
+  void threads.shards.boot(pace);
+  const catchingUp = threads.startCounting();
+  const openRedirects = await threads.redirects.boot(pace);
+  loadLinks(codes.links, base);
+  await catchingUp;
+  codes.links.loadLimited();
+  await openRedirects();
+  await predecessor?.listening();
+  if (predecessor !== undefined) threads.journals.recoverOthers();
+  return engine;
+}
+
+interface LinkTable {
+  readonly memory: LinkTableMemory;
+  readonly links: LinkWriter;
+  readonly geo: OpenGeo;
+  readonly pages: PageFeed;
+}
+
+/** What redirect threads read. @param codes that may have a link */
+export function openLinkTable(base: Base, closers: Closers, codes: number): LinkTable {
+  const { config, log, clock, management } = base;
+  const memory = createLinkTableMemory({
+    ...addressSpace,
+    readersMax: base.threads.redirect,
+    linksExpected: codes + newLinksExpected,
+  });
+  const geo = openGeo(config.geo);
+  for (const warning of geo.warnings) log.warn(warning);
+  closers.push(() => geo.close());
+  const pages = new PageFeed(management);
+  closers.push(() => pages.close());
+  return { memory, links: new LinkWriter(memory, clock), geo, pages };
+}
+
+/** Starts no thread. @param othersJournals of the predecessor, in a takeover */
+function makeEngine(
+  base: Base,
+  closers: Closers,
+  node: NodeOf | undefined,
+  othersJournals?: readonly number[],
+): Engine {
+  const { config, folder, log, clock, management } = base;
+  const scans = openScanStore(folder.scansFile);
+  closers.push(() => scans.environment.close());
+  const { memory, links, geo, pages } = openLinkTable(base, closers, management.last('code'));
+  const rawQueries = new RawQueries(folder.scansFile);
+  closers.push(() => rawQueries.close());
+  const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo), rawQueries);
+  const images = openImages(imageOptions(base));
+  closers.push(() => images.close());
+  const codes = openCodeModule(base, {
+    links,
+    scansOf: (codeNo) => queries.analytics.lifetimeScans(codeNo),
+    routesSeen: (codeNo) => queries.analytics.routesSeen(codeNo),
+    designs: images.designs,
+  });
+  const refresher = new LinkRefresher(management, codes.links);
+  closers.push(() => refresher.close());
+  const zones = new ZoneFeed(management);
+  closers.push(() => zones.close());
+  const threads = new EngineThreads({
+    config,
+    clock,
+    log,
+    folder,
+    threads: base.threads,
+    bounds: shardBounds(),
+    store: scans,
+    links: memory,
+    connectionsMax: base.shares.redirectThread,
+    visitor: { key: readSecret(folder, visitorKeyFile, visitorKeyBytes), geo: geo.data },
+    othersJournals,
+    pages: () => pages.all(),
+    zones: () => zones.all(),
+    node: node?.(scans),
+  });
+  zones.start((changed) => threads.shards.setZones(changed));
+  pages.start((changes) => threads.redirects.updatePages(changes));
+  closers.push(() => threads.stop());
+  // In a cluster the log gives the numbers.
+  if (node === undefined) threads.shards.onSeen = (seen) => raise(management, log, seen);
+  return { scans, queries, rawQueries, links, codes, images, threads, geo, refresher };
+}

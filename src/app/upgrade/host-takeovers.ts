@@ -1,0 +1,136 @@
+/**
+ * The running service's side of the folder's lock: it runs commands (../commands/host-commands.ts), and yields to one successor
+ * at a time. messages.ts has the order and the rules.
+ */
+import { HostedCommands } from '../commands/host-commands.ts';
+import type { CommandTable } from '../commands/command-table.ts';
+import type { Logger } from '../../platform/log.ts';
+import { Channel } from './channel.ts';
+import { type FolderLock, refuseConnection } from '../folder/folder-lock.ts';
+import { commandBytesMax, type DataVersions, type Message, protocol } from './messages.ts';
+import { pidNamespace } from './predecessor-connection.ts';
+
+/** What the running service does for a successor. */
+export interface TakeoverHost {
+  readonly release: string;
+  readonly dataVersions: DataVersions;
+  readonly journals: readonly number[];
+  readonly ports: readonly number[];
+  /** Why a takeover may not begin, as the end of "Cannot take over: …". Undefined = it may. */
+  readonly refusal: string | undefined;
+  /** True = it only redirects, and waits for its next successor. */
+  readonly hasYielded: boolean;
+  /** Ends everything but redirects. If a successor dies, the next one calls it again. */
+  yield(): Promise<void>;
+  /** Stops listening. Resolves when nothing is written any more. */
+  finish(): Promise<void>;
+  /** The process may exit. */
+  ended(): void;
+  /** The successor has died after `yield`. */
+  orphaned(): void;
+}
+
+export interface Hosting {
+  /** Refuses new commands; resolves when those that run have ended. */
+  endCommands(): Promise<void>;
+  /** A takeover under way ends with the process. */
+  close(): Promise<void>;
+}
+
+/** Connections that have not sent a message yet. */
+const askedMax = 16;
+const askMsDefault = 20_000;
+
+export function hostTakeovers(
+  lock: FolderLock,
+  host: TakeoverHost,
+  log: Logger,
+  table: CommandTable = {},
+  askMsMax = askMsDefault,
+): Hosting {
+  const commands = new HostedCommands(table, log);
+  const asked = new Set<Channel>();
+  let successor: Channel | undefined;
+
+  const answer = async (channel: Channel): Promise<void> => {
+    const first = await channel.receive(['command', 'status', 'takeover'], askMsMax);
+    asked.delete(channel);
+    if (first === 'gone' || first === 'late') return channel.destroy();
+    if (first.type === 'command') return commands.run(channel, first);
+    if (first.type === 'status') {
+      return channel.sendLast({ type: host.hasYielded ? 'yielded' : 'running' });
+    }
+    const refusal = refusalOf(host, first, successor !== undefined);
+    if (refusal !== undefined) {
+      log.warn({ refusal, release: first.release }, 'a takeover was refused');
+      return channel.sendLast({ type: 'refused', reason: `Cannot take over: ${refusal}` });
+    }
+    successor = channel;
+    await yieldTo(channel, host, log.child({ release: first.release }), commands);
+    // After a takeover it stays: this process has nothing left to yield.
+    if (channel.isClosed) successor = undefined;
+  };
+  lock.onConnection = (socket) => {
+    if (asked.size >= askedMax) return refuseConnection(socket);
+    const channel = new Channel(socket, log, commandBytesMax);
+    asked.add(channel);
+    void answer(channel);
+  };
+  return {
+    endCommands: () => commands.close(),
+    close: async () => {
+      await commands.close();
+      lock.onConnection = undefined;
+      for (const channel of asked) channel.destroy();
+      successor?.unref();
+    },
+  };
+}
+
+async function yieldTo(
+  successor: Channel,
+  host: TakeoverHost,
+  log: Logger,
+  commands: HostedCommands,
+): Promise<void> {
+  log.info('a successor is booting');
+  const { release, journals, ports } = host;
+  successor.send({ type: 'accepted', release, pid: process.pid, journals, ports });
+  if ((await successor.receive(['ready'])) === 'gone') return log.warn('the successor has died');
+  log.info('the successor is ready, yielding to it');
+  await commands.close();
+  await host.yield();
+  successor.send({ type: 'yielded' });
+  log.info('yielded to the successor: redirecting until it listens');
+  if ((await successor.receive(['listening'])) === 'gone') {
+    log.error('the successor has died: redirecting until the next one starts');
+    return host.orphaned();
+  }
+  log.info('the successor listens, handing over redirects');
+  await host.finish();
+  successor.sendLast({ type: 'ended' });
+  log.info('the successor has taken over');
+  host.ended();
+}
+
+const storeNames = ['management', 'scans', 'delivery'] as const;
+
+/** Two releases can use one folder only if both write the same versions of its stores. */
+function refusalOf(
+  host: TakeoverHost,
+  hello: Message<'takeover'>,
+  isTakenOver: boolean,
+): string | undefined {
+  if (hello.protocol !== protocol) {
+    return `this release knows protocol ${hello.protocol} of takeovers, the running one ${protocol}; stop it, then start this one`;
+  }
+  if (isTakenOver) return 'another takeover is under way';
+  if (hello.pidNamespace !== pidNamespace()) {
+    return 'the running service is in another container; stop it, then start this one';
+  }
+  if (host.refusal !== undefined) return host.refusal;
+  const [own, theirs] = [host.dataVersions, hello.dataVersions];
+  const name = storeNames.find((store) => own[store] !== theirs[store]);
+  if (name === undefined) return undefined;
+  return `this release writes version ${theirs[name]} of ${name}.mdb, the running one ${own[name]}; stop it, then start this one`;
+}
