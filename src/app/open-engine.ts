@@ -1,5 +1,5 @@
 /**
- * Opens the engine: link table, redirect threads and shards. An edge has no shards (node/open-edge.ts).
+ * Opens the engine: link table, redirect threads and shards. An edge has no shards (cluster/roles/open-edge.ts).
  *
  *   shards count what is journaled -> links loaded -> redirect threads listen
  *

@@ -76,8 +76,8 @@ const openAlone: typeof openApp = async (config, ...more) => {
 
 /** For a cluster alone, because it loads more packages. */
 async function nodeOf({ cluster }: Config): Promise<typeof openApp> {
-  if (cluster.role === 'edge') return (await import('../node/edge-node.ts')).openEdgeNode;
-  return (await import('../node/open-core.ts')).openCore;
+  if (cluster.role === 'edge') return (await import('../cluster/roles/edge-node.ts')).openEdgeNode;
+  return (await import('../cluster/roles/open-core.ts')).openCore;
 }
 
 function sayReady(descriptor: number): void {

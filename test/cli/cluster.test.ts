@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ClusterStatus } from '../../src/cluster/control/cluster-status.ts';
 import { Failure } from '../../src/model/failure.ts';
-import type { EdgeStatus } from '../../src/node/edge/edge-status.ts';
+import type { EdgeStatus } from '../../src/cluster/roles/edge/edge-status.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { runHere, serve } from './running.ts';
 

@@ -28,13 +28,13 @@ import { loadConfig } from '../../src/platform/config/config.ts';
 import { openDataFolder } from '../../src/app/folder/data-folder.ts';
 import { beginInstallation } from '../../src/app/folder/installation.ts';
 import { thisMachine } from '../../src/app/modules.ts';
-import { connectNode } from '../../src/node/context.ts';
-import { joinAsCore } from '../../src/node/join-as-core.ts';
+import { connectNode } from '../../src/cluster/roles/context.ts';
+import { joinAsCore } from '../../src/cluster/roles/join-as-core.ts';
 import { StoreEnvironment, withEnvironment } from '../../src/store/environment.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
 import { systemClock, systemTimers } from '../../src/platform/system-clock.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { TestNode } from '../node/started-cluster.ts';
+import { TestNode } from './roles/started-cluster.ts';
 import { soon } from '../support/soon.ts';
 import { withNatsServer, temporaryBrokers } from './nats/brokers.ts';
 

@@ -10,7 +10,7 @@ import { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { Signal } from '../../src/model/signal.ts';
 import type { AttemptTask } from '../../src/model/webhook.ts';
-import { BlockMarks } from '../../src/node/scans/block-marks.ts';
+import { BlockMarks } from '../../src/cluster/roles/scans/block-marks.ts';
 import { Outbox } from '../../src/webhooks/outbox.ts';
 import { type DeliveryTables, openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import type { Management } from '../../src/store/management/management.ts';

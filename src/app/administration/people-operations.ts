@@ -10,7 +10,7 @@ import { operation } from './operation.ts';
 
 export const workspaceId = z.string().optional();
 
-/** Also the result on a node of a cluster (node/signing-rotation.ts). */
+/** Also the result on a node of a cluster (cluster/roles/signing-rotation.ts). */
 export interface RotationResult {
   /** Of the key that signs from now on. */
   readonly kid: string;

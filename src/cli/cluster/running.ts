@@ -9,7 +9,7 @@ import { type Config, ConfigError } from '../../platform/config/config.ts';
 import { askService } from '../../app/commands/ask-service.ts';
 import { DataFolderError, openExistingDataFolder } from '../../app/folder/data-folder.ts';
 import { Failure } from '../../model/failure.ts';
-import type { EdgeStatus } from '../../node/edge/edge-status.ts';
+import type { EdgeStatus } from '../../cluster/roles/edge/edge-status.ts';
 import { tableText } from '../command.ts';
 
 /** By the name of a command, its result. */

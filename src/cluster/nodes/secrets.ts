@@ -3,7 +3,7 @@
  *
  *   first core     makes them as a single machine does, and publishes them: rows of the replicated `cluster_secrets`
  *   other cores    write them from the rows of the copy; edges have none
- *   a rotation     the leader replaces the row of the signing keys; each core writes the file (node/signing-rotation.ts)
+ *   a rotation     the leader replaces the row of the signing keys; each core writes the file (cluster/roles/signing-rotation.ts)
  *
  * A row is encrypted (AES-256-GCM) with a key derived from `cluster.secret`: brokers, copies and backups carry it.
  *

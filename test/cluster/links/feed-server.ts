@@ -13,7 +13,7 @@ import type { TlsFiles } from '../../../src/platform/uws/port.ts';
 import { createLinkTableMemory } from '../../../src/engine/links/layout.ts';
 import { LinkReader } from '../../../src/engine/links/reader.ts';
 import { LinkWriter } from '../../../src/engine/links/writer.ts';
-import { replicaTable } from '../../../src/node/open-edge.ts';
+import { replicaTable } from '../../../src/cluster/roles/open-edge.ts';
 import { type Management, openManagement } from '../../../src/store/management/management.ts';
 import { systemClock } from '../../../src/platform/system-clock.ts';
 import { createLog } from '../../../src/platform/log.ts';

@@ -9,7 +9,7 @@ import {
   followSigningKeys,
   rotateSharedKeys,
   updateSigningKeys,
-} from '../../../src/node/signing-rotation.ts';
+} from '../../../src/cluster/roles/signing-rotation.ts';
 import { readKeyPrints } from '../../../src/store/installation.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { accessVersion } from '../../../src/product/workspaces/access.ts';

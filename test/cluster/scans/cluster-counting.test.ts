@@ -1,6 +1,6 @@
 /**
  * The end of a campaign waits for what other nodes have journaled. A minute at most: campaign-scheduler.test.ts. With real
- * nodes, an edge that is cut off and a leader that dies: test/node/interrupted-nodes.cluster.test.ts.
+ * nodes, an edge that is cut off and a leader that dies: test/cluster/roles/interrupted-nodes.cluster.test.ts.
  */
 import { expect, it } from 'vitest';
 import { ClusterCounting } from '../../../src/cluster/scans/cluster-counting.ts';
