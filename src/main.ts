@@ -40,7 +40,9 @@ if (command === 'serve' || command.startsWith('-')) {
 }
 // Imported late: it takes most of a start, and memory that the settings of `restartLean` save.
 const { run } =
-  command === 'health' ? await import('./cli/health.ts') : await import('./cli/run.ts');
+  command === 'health'
+    ? await import('./operations/health.ts')
+    : await import('./operations/run.ts');
 const exitCode = await run(args, {
   result: (text) => console.log(text),
   show,

@@ -57,7 +57,7 @@ it('makes it once, makes it again for other sources, and deletes bundles that no
   expect(start()).toEqual({ ...made, stderr: 'strips false\n' });
   expect(readdirSync(cache)).toEqual([first]);
 
-  const file = join(copy, 'src/cli/version.ts');
+  const file = join(copy, 'src/operations/version.ts');
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll('from source', 'from elsewhere'));
   appendFileSync(join(copy, 'src/dashboard/style/main.css'), '.just-written { color: red }');
   const old = new Date(Date.now() - 3 * 86_400_000);

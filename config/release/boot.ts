@@ -9,7 +9,7 @@ import { getAsset } from 'node:sea';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { zstdDecompressSync } from 'node:zlib';
-import { nativesText, versionText } from '../../src/cli/version.ts';
+import { nativesText, versionText } from '../../src/operations/version.ts';
 import type { Pack, PackPart } from '../../src/platform/shipped.ts';
 import {
   installedRoot,

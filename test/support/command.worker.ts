@@ -1,5 +1,5 @@
 /** Runs a command in a thread that has loaded the program once: see `runCommand`. */
-import { run } from '../../src/cli/run.ts';
+import { run } from '../../src/operations/run.ts';
 
 export interface CommandOrder {
   readonly args: readonly string[];

@@ -10,7 +10,7 @@ import { finding, type Law, type Source } from './source.ts';
 
 /** Entry -> what it may load at its start; what it imports when it needs it (`await import`) is not counted. */
 const loaded: Readonly<Record<string, readonly string[]>> = {
-  'src/cli/serve.ts': [
+  'src/operations/serve.ts': [
     'hdr-histogram-js/dist/JsHistogramFactory.js',
     'ipaddr.js',
     'isbot',

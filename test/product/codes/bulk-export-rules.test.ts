@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { vendorCode } from '../../../src/product/codes/bulk/vendor-exports.ts';
-import { openImportSource } from '../../../src/cli/import/source.ts';
+import { openImportSource } from '../../../src/operations/import/source.ts';
 import { Failure } from '../../../src/model/failure.ts';
 import { labelPattern, reservedLabels } from '../../../src/model/routing/labels.ts';
 import type { RouteRule } from '../../../src/model/routing/routing.ts';

@@ -13,7 +13,7 @@ import {
   vendorCode,
   recognizeVendorExport,
 } from '../../../src/product/codes/bulk/vendor-exports.ts';
-import { openImportSource } from '../../../src/cli/import/source.ts';
+import { openImportSource } from '../../../src/operations/import/source.ts';
 
 /** The text in pieces of so many bytes, each overwritten once the next is asked for. */
 async function* inPieces(text: string, bytes: number): AsyncGenerator<Uint8Array> {

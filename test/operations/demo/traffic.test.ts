@@ -1,7 +1,7 @@
 /** Who scans, where and when: the same for the same day, and as the story of each print says. */
 import { expect, it } from 'vitest';
-import { cities, networkSize } from '../../../src/cli/demo/content.ts';
-import { days, type DemoScan, trafficOf } from '../../../src/cli/demo/traffic.ts';
+import { cities, networkSize } from '../../../src/operations/demo/content.ts';
+import { days, type DemoScan, trafficOf } from '../../../src/operations/demo/traffic.ts';
 import { dayOf, hourMs } from '../../../src/model/day.ts';
 import { Geo } from '../../../src/engine/visitor/geo/geo.ts';
 import { openBundledGeo } from '../../engine/visitor/geo-data.ts';

@@ -11,8 +11,8 @@ import { findOperation, type ResultOf } from '../../src/app/administration/opera
 import { codeTableSample } from '../../src/api/codes/code-table.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
 import { type CommandFolder, openInstallation } from '../../src/app/folder/service-folder.ts';
-import { importFile, type ImportRequest } from '../../src/cli/import/import-file.ts';
-import type { Ask } from '../../src/cli/session.ts';
+import { importFile, type ImportRequest } from '../../src/operations/import/import-file.ts';
+import type { Ask } from '../../src/operations/session.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { systemClock } from '../../src/platform/system-clock.ts';
 import { mkdtempSync, rmSync } from 'node:fs';

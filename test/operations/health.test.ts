@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
-import { run } from '../../src/cli/health.ts';
+import { run } from '../../src/operations/health.ts';
 import { runHere } from './running.ts';
 
 const fixture = (name: string): URL => new URL(`../fixtures/receiver-tls/${name}`, import.meta.url);

@@ -1,5 +1,5 @@
 /** Commands in this process, and services that run given commands for them. */
-import { run } from '../../src/cli/run.ts';
+import { run } from '../../src/operations/run.ts';
 import { dataFolderAt } from '../../src/app/folder/data-folder.ts';
 import { FolderLock } from '../../src/app/folder/folder-lock.ts';
 import { hostTakeovers } from '../../src/app/upgrade/host-takeovers.ts';

@@ -1,7 +1,7 @@
 /** Who runs the operations of a command: the service on the folder, or the command itself. */
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Fill, Session } from '../../src/cli/session.ts';
+import { type Fill, Session } from '../../src/operations/session.ts';
 import { type Config, loadConfig } from '../../src/platform/config/config.ts';
 import { dataFolderAt } from '../../src/app/folder/data-folder.ts';
 import { folderOwner } from '../../src/app/folder/folder-lock.ts';

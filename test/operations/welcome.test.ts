@@ -1,7 +1,7 @@
 /** What the terminal shows at a start whose codes no phone could open, and which of a machine's addresses it names. */
 import { expect, it } from 'vitest';
-import { type Interfaces, networkHosts } from '../../src/cli/welcome.ts';
-import { startCommand, welcome } from '../../src/cli/welcome.ts';
+import { type Interfaces, networkHosts } from '../../src/operations/welcome.ts';
+import { startCommand, welcome } from '../../src/operations/welcome.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
 
 const four = (address: string, internal = false) =>
