@@ -33,7 +33,7 @@ import {
 } from '../product/workspaces/idempotency.ts';
 import { Audit } from './kernel/audit.ts';
 import { SessionCookie } from './workspaces/cookie.ts';
-import { type ClusterGate, openGate } from './cluster/gate.ts';
+import { ClusterGate } from './cluster/gate.ts';
 import { Docs } from './docs/docs.ts';
 import { Guard, withRate, type Admission } from './kernel/guard.ts';
 import { liveReply, readyReply } from './health.ts';
@@ -83,7 +83,7 @@ export class ApiServer implements Handler {
   readonly #docs: Docs;
   readonly #packing = new Packing();
   readonly #publicPages: PublicPages;
-  /** Absent if only this process redirects and makes changes. */
+  /** Absent on a standalone machine. */
   readonly #gate: ClusterGate | undefined;
   readonly #docsUrl: string;
   readonly #requests: CounterHandle;
@@ -102,7 +102,8 @@ export class ApiServer implements Handler {
     const { retryDelaysMs } = config.webhooks;
     this.#docs = new Docs(routes, { publicUrl, retryDelaysMs });
     this.#router = new Router([...routes, openApiRoute(this.#docs)]);
-    this.#gate = openGate(services, this.#docsUrl);
+    const { cluster } = services;
+    this.#gate = cluster && new ClusterGate(cluster, this.#docsUrl);
     this.#requests = metrics.counter(
       'quietzone_api_requests_total',
       'Requests answered by the API, by route and status',

@@ -38,7 +38,8 @@ import { workspaceRoutes } from './workspaces/workspaces.ts';
 
 export function createRoutes(services: ApiServices, cookie: SessionCookie): Route[] {
   const { campaigns, clock, codes, committed, config, mail, outbox } = services;
-  const { scans, scanStore, stopping, workspaces } = services;
+  const { cluster, scans, stopping, workspaces } = services;
+  const scanStore = cluster?.scanStore;
   const { shortUrlBase } = config;
   const positions = new Positions(workspaces.positionCipher);
   const view = new CodeView(shortUrlBase, cdnBaseOf(config), {
@@ -46,7 +47,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     campaignsOf: (no) => codes.memberships.campaignsOf(no),
     clock,
   });
-  const installation = { cluster: services.cluster, workspaces: workspaces.workspaces };
+  const installation = { cluster, workspaces: workspaces.workspaces };
   const sessionView = createSessionView(workspaces, shortUrlBase, {
     seesCluster: (actor) => seesCluster(installation, actor),
     geoDate: services.geo.date,

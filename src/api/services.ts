@@ -3,6 +3,7 @@
  * uses, so that a test can replace them.
  */
 import type { ClusterAccess } from './cluster/cluster.ts';
+import type { ClusterGateOptions } from './cluster/gate.ts';
 import type { BulkBounds } from './codes/bulk-gate.ts';
 import type { Billing } from '../product/billing/billing.ts';
 import type { CampaignServices } from '../product/campaigns/open-campaigns.ts';
@@ -49,23 +50,10 @@ export interface ApiServices {
   /** Undefined where no mail server is configured. */
   readonly mail: Pick<Emails, 'invite' | 'confirmAddress' | 'accountChanged'> | undefined;
   readonly scans: ScanQueries;
-  /** Names the store whose blocks cursors are about: each core has its own. Absent = a standalone machine. */
-  readonly scanStore?: string | undefined;
   /** Fired after each commit of a change or of a window of scans. */
   readonly committed: readonly Signal[];
-  /**
-   * Resolves when every other process and machine redirects by the changes so far, or after a time limit, to the number of
-   * machines that do not. Absent = only this process redirects.
-   */
-  readonly changesFollowed?: (() => Promise<number>) | undefined;
-  /** Whether another machine may have made changes that this one has not seen. Absent = a standalone machine. */
-  readonly isStale?: (() => boolean) | undefined;
-  /** Why the log refuses changes, if the reason is known. */
-  readonly changesRefused?: (() => string | undefined) | undefined;
-  /** A change that takes longer is answered as `outcome_unknown`, and continues. Absent = no limit. */
-  readonly answerWithinMs?: number | undefined;
-  /** Absent on a standalone machine. */
-  readonly cluster?: ClusterAccess | undefined;
+  /** Of a core that leads; absent on a standalone machine. */
+  readonly cluster?: ApiCluster | undefined;
   /** Fired once, when the service stops: live streams end. */
   readonly stopping: Signal;
   readonly images: ImageDrawing;
@@ -77,6 +65,11 @@ export interface ApiServices {
   readonly geo: Pick<OpenGeo, 'date'>;
   /** Absent in tests. */
   readonly dashboard?: DashboardPages;
+}
+
+export interface ApiCluster extends ClusterAccess, ClusterGateOptions {
+  /** Names the store whose blocks cursors are about: each core has its own. */
+  readonly scanStore: string;
 }
 
 export interface DashboardPages {

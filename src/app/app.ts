@@ -1,33 +1,36 @@
 /**
- * The service: opens the modules bottom-up, closes them top-down.
+ * The service on one machine. It opens in five steps, and closes in reverse:
  *
- *   data folder -> stores -> journals recovered -> shards catch up -> links loaded
- *     -> redirect threads listen -> services: webhooks, schedulers, API listens
+ *   lock      the data folder; at a takeover (`serve --takeover`) the running service keeps it until `examine`
+ *   examine   the machine, then every part of the folder: nothing changes before all is sound
+ *   open      the stores; a first start makes them, and the first sign-in
+ *   count     shards count what is journaled, the link table is filled, redirect threads listen
+ *   listen    webhooks, schedulers and the API; then commands and successors may ask
  *
- * Redirects come before the API: printed codes must work first. A stop reverses the order, and ends when every answered scan
- * is in the store. A takeover (`serve --takeover`) boots while the old service runs (app/upgrade/messages.ts).
+ * Redirects come before the API: printed codes must work first. A stop ends when every answered scan is in the store.
  */
+import type { Config } from '../platform/config/config.ts';
+import { type Closers, openWithClosers } from '../platform/closers.ts';
+import type { Logger } from '../platform/log.ts';
+import { shipped } from '../platform/shipped.ts';
 import { administrationOf } from './administration/administration.ts';
 import { commandTable } from './administration/operations.ts';
-import type { Config } from '../platform/config/config.ts';
 import { folderCommands } from './commands/folder-commands.ts';
-import { openWithClosers } from '../platform/closers.ts';
-import type { FirstSecrets } from './folder/first-start.ts';
+import type { FirstSecrets, FirstStart } from './folder/first-start.ts';
+import { type ExaminedFolder, ServiceFolder, type ServiceStart } from './folder/service-folder.ts';
 import { fitToMemory } from './machine/machine-plan.ts';
-import type { PredecessorConnection } from './upgrade/predecessor-connection.ts';
-import { ServiceFolder, type ServiceStart } from './folder/service-folder.ts';
+import { examineMachine } from './machine/start-checks.ts';
 import {
+  type Base,
   dataVersions,
   type Machine,
   openBase,
   openFirstStart,
-  prepareProcess,
   thisMachine,
 } from './modules.ts';
-import { startEngine } from './open-engine.ts';
-import { shipped } from '../platform/shipped.ts';
+import { type Engine, startEngine } from './open-engine.ts';
 import { RunningService } from './running-service.ts';
-import type { Logger } from '../platform/log.ts';
+import type { PredecessorConnection } from './upgrade/predecessor-connection.ts';
 
 export interface App {
   /** The ports in use: the configured ones, or the system's choice for 0. */
@@ -58,44 +61,87 @@ export interface AppOptions {
 export async function openApp(
   configured: Config,
   log: Logger,
-  { machine: given, start = 'any', takeover, onPredecessor }: AppOptions = {},
+  options: AppOptions = {},
 ): Promise<App> {
   const config = fitToMemory(configured);
-  const machine = { ...thisMachine, ...given };
-  const release = { release: shipped.version, dataVersions };
   return await openWithClosers(async (closers) => {
-    const service = await ServiceFolder.open(config.dataDir, start, log, release, takeover);
-    closers.push(() => service.close());
-    const { folder, predecessor } = service;
-    if (predecessor === undefined) await service.take();
-    else onPredecessor?.(predecessor);
-    const warnings = await prepareProcess(config, folder.path, predecessor?.accepted.ports);
-    // The predecessor continues if this process cannot start.
-    if (predecessor !== undefined) await service.take();
-    await service.make(machine.randomBytes);
-    const base = {
-      ...openBase(config, folder, log, machine),
-      heldPorts: predecessor?.accepted.ports,
-    };
-    closers.push(() => base.management.close());
-    const firstStart = openFirstStart(base);
-    await service.begin(base.management);
-    const firstSecrets = await firstStart.open();
-    const engine = await startEngine(base, closers, { predecessor });
-    const running = await RunningService.open({ base, engine, service });
-    closers.push(() => running.stop());
-    const administration = administrationOf(base, engine.codes);
-    closers.push(() => administration.services.close());
-    service.hostTakeovers(running, {
-      ...folderCommands(folder),
-      ...commandTable(administration),
-    });
-    closers.push(() => service.endCommands());
-    // Not earlier: a start that fails prints one line.
-    for (const warning of warnings) log.warn(warning);
-    const { apiPort, takenOver, abandoned: failed } = running;
-    const redirectPort = engine.threads.redirects.port;
-    const secretsShown = (): void => firstStart.shown();
-    return { apiPort, redirectPort, firstSecrets, secretsShown, takenOver, failed };
+    const service = await lock(config, log, options, closers);
+    const examined = await examine(config, service);
+    const opened = await open(config, log, options, examined, closers);
+    const engine = await startEngine(opened.base, closers, service.predecessor);
+    return await listen(opened, engine, closers);
   });
+}
+
+async function lock(
+  { dataDir }: Config,
+  log: Logger,
+  { start = 'any', takeover, onPredecessor }: AppOptions,
+  closers: Closers,
+): Promise<ServiceFolder> {
+  const hello = { release: shipped.version, dataVersions };
+  const service = await ServiceFolder.lock({ dataDir, start, takeover, hello, log });
+  closers.push(() => service.close());
+  if (service.predecessor !== undefined) onPredecessor?.(service.predecessor);
+  return service;
+}
+
+interface Examined {
+  readonly service: ServiceFolder;
+  readonly parts: ExaminedFolder;
+  /** Ports that the predecessor listens on, too. */
+  readonly heldPorts: readonly number[] | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** The machine first: a predecessor continues if this process cannot start. */
+async function examine(config: Config, service: ServiceFolder): Promise<Examined> {
+  const heldPorts = service.predecessor?.accepted.ports;
+  const warnings = await examineMachine(config, service.folder.path, heldPorts);
+  return { service, parts: await service.examine(), heldPorts, warnings };
+}
+
+interface Opened extends Examined {
+  readonly base: Base;
+  readonly firstStart: FirstStart;
+  readonly firstSecrets: FirstSecrets | undefined;
+}
+
+async function open(
+  config: Config,
+  log: Logger,
+  { machine }: AppOptions,
+  examined: Examined,
+  closers: Closers,
+): Promise<Opened> {
+  const { service, parts, heldPorts } = examined;
+  const running = { ...thisMachine, ...machine };
+  await parts.make(running.randomBytes);
+  const base = openBase({ ...running, config, folder: service.folder, log, heldPorts });
+  closers.push(() => base.management.close());
+  const firstStart = openFirstStart(base);
+  await parts.begin(base.management);
+  return { ...examined, base, firstStart, firstSecrets: await firstStart.open() };
+}
+
+async function listen(
+  { service, base, firstStart, firstSecrets, warnings }: Opened,
+  engine: Engine,
+  closers: Closers,
+): Promise<Omit<App, 'close'>> {
+  const running = await RunningService.open({ base, engine, service });
+  closers.push(() => running.stop());
+  const administration = administrationOf(base, engine.codes);
+  closers.push(() => administration.services.close());
+  service.hostTakeovers(running, {
+    ...folderCommands(service.folder),
+    ...commandTable(administration),
+  });
+  closers.push(() => service.endCommands());
+  // Not earlier: a start that fails prints one line.
+  for (const warning of warnings) base.log.warn(warning);
+  const { apiPort, takenOver, abandoned: failed } = running;
+  const redirectPort = engine.threads.redirects.port;
+  const secretsShown = (): void => firstStart.shown();
+  return { apiPort, redirectPort, firstSecrets, secretsShown, takenOver, failed };
 }

@@ -1,15 +1,13 @@
 /** The metrics of redirect threads, shards, the link table and the LMDB environments, read at each scrape. */
+import type { Base } from './modules.ts';
+import type { Engine } from './open-engine.ts';
 import type { LinkWriter } from '../engine/links/writer.ts';
 import type { Clock } from '../model/clock.ts';
-import type { Management } from '../store/management/management.ts';
-import type { ScanStore } from '../store/scans/scans.ts';
 import { unshown } from '../engine/counting/scanned-event.ts';
-import type { RawQueryStats } from '../engine/analytics/raw/raw-queries.ts';
 import type { Logger } from '../platform/log.ts';
 import { linesLost } from '../platform/service-log.ts';
 import { Metrics } from '../platform/metrics.ts';
 import type { Lag } from '../engine/journal/journal-lag.ts';
-import type { Journals } from '../engine/journal/journals.ts';
 import { errorPageKinds } from '../engine/redirect/pages.ts';
 import { redirectTotals, type RedirectThreads } from '../engine/redirect/redirect-threads.ts';
 import {
@@ -23,29 +21,18 @@ const microsecondsPerSecond = 1_000_000;
 const typicalRecordBytes = 160;
 
 export interface EngineMetricsOptions {
-  readonly threads: {
-    readonly redirects: RedirectThreads;
-    readonly shards: ShardThreads;
-    readonly journals: Journals;
-  };
-  readonly clock: Clock;
-  readonly links: LinkWriter;
-  readonly codes: {
-    readonly links: { readonly damagedCount: number; readonly repairedBlocks: number };
-  };
-  readonly scans: ScanStore;
-  readonly management: Management;
-  readonly images: { readonly pool: { stats(): { readonly deaths: number } } };
-  readonly rawQueries: { stats(): RawQueryStats };
+  readonly base: Pick<Base, 'clock' | 'management' | 'log'>;
+  readonly engine: Omit<Engine, 'queries' | 'geo' | 'refresher'>;
   readonly webhooks: { readonly threadDeaths: number };
-  readonly log: Logger;
 }
 
 export const createMetrics = (log: Logger): Metrics =>
   new Metrics((metric, err) => log.error({ metric, err }, 'cannot collect a metric'));
 
 export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOptions): void {
-  const { threads, clock, rawQueries, images, webhooks, log } = options;
+  const { base, engine, webhooks } = options;
+  const { clock, log } = base;
+  const { threads, rawQueries, images } = engine;
   const { redirects, shards, journals } = threads;
   registerRedirects(metrics, redirects);
   registerShards(metrics, shards, clock);
@@ -184,7 +171,7 @@ function registerShards(metrics: Metrics, { states, lag }: ShardThreads, clock: 
 
 function registerStores(
   metrics: Metrics,
-  { links, codes, scans, management }: EngineMetricsOptions,
+  { base: { management }, engine: { links, codes, scans } }: EngineMetricsOptions,
 ): void {
   metrics.gauge('quietzone_store_bytes', 'Bytes of the LMDB environments', ['environment'], () => ({
     management: management.environment.stats().bytes,

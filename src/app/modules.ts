@@ -5,8 +5,6 @@
  *   base: store, ids, outbox -> workspaces -> codes -> images, campaigns, billing, webhooks -> API
  */
 import { randomFillSync, randomInt } from 'node:crypto';
-import { createHttpsRedirect, strictTransport } from '../api/server/https.ts';
-import { createMetricsHandler } from '../api/metrics.ts';
 import { Billing } from '../product/billing/billing.ts';
 import type { PaymentProvider } from '../product/billing/provider.ts';
 import { openStripe } from '../product/billing/stripe-provider.ts';
@@ -17,12 +15,8 @@ import {
 } from '../product/campaigns/open-campaigns.ts';
 import { Codes, type CodesOptions } from '../product/codes/codes.ts';
 import type { Config } from '../platform/config/config.ts';
-import { inheritedFontSettings, setProcessVariables } from '../platform/config/environment.ts';
-import type { Closers } from '../platform/closers.ts';
-import { closeToOthers, type DataFolder } from './folder/data-folder.ts';
+import type { DataFolder } from './folder/data-folder.ts';
 import { type FirstSecrets, FirstStart } from './folder/first-start.ts';
-import { watchShedConnections } from './operator-metrics.ts';
-import { assertPortsFree, startWarnings } from './machine/start-checks.ts';
 import type { DataVersions } from './upgrade/messages.ts';
 import type { DescriptorShares } from './machine/descriptors.ts';
 import { sharesOf } from './machine/machine-limits.ts';
@@ -32,13 +26,8 @@ import {
   type ThreadCounts,
   threadCounts,
 } from './machine/machine-plan.ts';
-import { ClientAddresses } from '../platform/uws/client-address.ts';
-import type { Handler, Reply, Request } from '../platform/uws/request.ts';
-import { HttpServer, type HttpServerOptions } from '../api/server/server.ts';
-import { assertTlsFiles } from '../platform/uws/port.ts';
 import { installationBrand } from '../engine/redirect/pages.ts';
 import type { ImagesOptions } from '../product/images/image-service.ts';
-import { libraryVariables } from '../product/images/library-settings.ts';
 import type { Emails } from '../product/mail/emails.ts';
 import type { Clock, SteadyClock } from '../model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from '../model/ids.ts';
@@ -55,13 +44,11 @@ import {
 import { scansVersion } from '../store/scans/scans.ts';
 import { systemClock, systemSteadyClock } from '../platform/system-clock.ts';
 import type { Logger } from '../platform/log.ts';
-import type { Metrics } from '../platform/metrics.ts';
 import { openWebhooks, type Webhooks, type WebhooksOptions } from '../webhooks/open-webhooks.ts';
 import { openWorkspaceServices, type WorkspaceServices } from '../product/workspaces/services.ts';
 import type { Bootstrapped } from '../product/workspaces/workspaces.ts';
 
 const uint32Count = 2 ** 32;
-const drainMsMax = 3_000;
 
 /** Clocks, randomness and memory of the machine; a test passes its own. */
 export interface Machine {
@@ -83,17 +70,21 @@ export const thisMachine: Machine = {
   scarce: memoryShares(),
 };
 
-export interface Base extends Machine {
+export interface BaseOptions extends Machine {
   readonly config: Config;
-  readonly shares: DescriptorShares;
-  readonly threads: ThreadCounts;
   readonly folder: DataFolder;
   readonly log: Logger;
+  /** Ports that another process listens on too, at a takeover. */
+  readonly heldPorts?: readonly number[] | undefined;
+}
+
+/** What every module stands on. */
+export interface Base extends BaseOptions {
+  readonly shares: DescriptorShares;
+  readonly threads: ThreadCounts;
   readonly management: Management;
   readonly ids: IdSource;
   readonly outbox: Outbox;
-  /** Ports that another process listens on too, at a takeover. */
-  readonly heldPorts?: readonly number[] | undefined;
 }
 
 /** The data versions that this program writes. Only a program with the same ones takes over. */
@@ -103,39 +94,19 @@ export const dataVersions: DataVersions = {
   delivery: deliveryVersion.version,
 };
 
-/**
- * Checks limits of the machine, the folder's mode and the ports, and sets variables for libraries, before anything opens.
- * @param heldPorts of the predecessor @returns warnings for the operator @throws MachineLimitError, ListenError
- */
-export async function prepareProcess(
-  config: Config,
-  dataDir: string,
-  heldPorts?: readonly number[],
-): Promise<string[]> {
-  const warnings = startWarnings(config, dataDir);
-  closeToOthers(dataDir);
-  setProcessVariables(libraryVariables(dataDir, inheritedFontSettings));
-  await assertPortsFree(config, heldPorts);
-  assertTlsFiles(config.redirect);
-  assertTlsFiles(config.api);
-  return warnings;
-}
-
 /** The caller closes `management` after all modules. */
-export function openBase(
-  config: Config,
-  folder: DataFolder,
-  log: Logger,
-  machine: Machine,
-  mode: OpenMode = 'existing',
-): Base {
-  const { clock, randomBytes } = machine;
+export function openBase(options: BaseOptions, mode: OpenMode = 'existing'): Base {
+  const { config, folder, clock, randomBytes } = options;
   const management = openManagement(folder.managementFile, mode);
   const ids = createIdSource(clock, randomBytes);
-  const outbox = new Outbox(management, ids, clock);
-  const shares = sharesOf(config);
-  const threads = threadCounts(config);
-  return { ...machine, config, shares, threads, folder, log, management, ids, outbox };
+  return {
+    ...options,
+    shares: sharesOf(config),
+    threads: threadCounts(config),
+    management,
+    ids,
+    outbox: new Outbox(management, ids, clock),
+  };
 }
 
 export function openWorkspaceModule(base: Base): WorkspaceServices {
@@ -277,81 +248,4 @@ export async function openMailModule(
   const { Mailer } = await import('../product/mail/mailer.ts');
   const mailer = new Mailer(config.mail, log, pausesMs);
   return { emails: new Emails(mailer), close: () => mailer.close() };
-}
-
-/** Paths for the other machines of a cluster; they answer before the API or the leader does. */
-export interface ClusterEndpoints {
-  reply(request: Request): Reply | Promise<Reply> | undefined;
-}
-
-const withClusterEndpoints = (endpoints: ClusterEndpoints | undefined, then: Handler): Handler =>
-  endpoints === undefined
-    ? then
-    : {
-        handle: async (request) => await (endpoints.reply(request) ?? then.handle(request)),
-        refuse: (request, failure) => then.refuse(request, failure),
-      };
-
-export interface PortsOptions extends Pick<HttpServerOptions, 'handler' | 'forwarded'> {
-  readonly first?: ClusterEndpoints | undefined;
-  readonly metrics: Metrics;
-  readonly redirects: { readonly shed: number };
-  readonly ipQuota: WorkspaceServices['ipQuota'];
-}
-
-/**
- * Opens the ports of metrics and of the API; beside an API with TLS, also one that redirects plain HTTP to it.
- * @returns the port of the API @throws ListenError
- */
-export async function openPorts(
-  base: Base,
-  { handler, first, forwarded, metrics, redirects, ipQuota }: PortsOptions,
-  closers: Closers,
-): Promise<number> {
-  const { config, shares, log } = base;
-  if (config.metrics.port > 0) {
-    const own = { ...config.metrics, connectionsMax: shares.metrics };
-    const metricsServer = await openServer(base, own, createMetricsHandler(metrics));
-    closers.push(() => metricsServer.close());
-  }
-  const { host, httpPort, publicUrl } = config.api;
-  const server = await openApiServer(base, withClusterEndpoints(first, handler), { forwarded });
-  closers.push(() => server.drain(drainMsMax));
-  closers.push(watchShedConnections(metrics, log, { redirect: redirects, api: server }));
-  if (httpPort > 0) {
-    const own = { host, port: httpPort, connectionsMax: apiShare(base) };
-    const plain = await openServer(base, own, createHttpsRedirect(publicUrl, ipQuota));
-    closers.push(() => plain.close());
-  }
-  return server.port;
-}
-
-/** @param more than the settings say @throws ListenError */
-export async function openApiServer(
-  base: Base,
-  handler: Handler,
-  more: Partial<HttpServerOptions> = {},
-): Promise<HttpServer> {
-  const { api } = base.config;
-  const connectionsMax = apiShare(base);
-  const own = { ...api, tls: api, headers: strictTransport(base.config), connectionsMax, ...more };
-  return await openServer(base, own, handler);
-}
-
-const apiShare = ({ config, shares }: Base): number =>
-  Math.floor(shares.api / (config.api.httpPort > 0 ? 2 : 1));
-
-async function openServer(
-  { config, ids, log, heldPorts = [] }: Base,
-  listener: Partial<HttpServerOptions> & { readonly host: string; readonly port: number },
-  handler: Handler,
-): Promise<HttpServer> {
-  return await HttpServer.open({
-    ...listener,
-    isShared: heldPorts.includes(listener.port),
-    addresses: new ClientAddresses(config.trustedProxies),
-    newRequestId: () => ids.newId('req'),
-    handler,
-    onDefect: (err, requestId) => log.error({ err, requestId }, 'request failed'),
-  });
 }

@@ -9,6 +9,7 @@
 import { loadLinks } from '../product/codes/links/link-loader.ts';
 import { LinkRefresher } from '../product/codes/links/link-refresher.ts';
 import type { Closers } from '../platform/closers.ts';
+import { inheritedFontSettings, setProcessVariables } from '../platform/config/environment.ts';
 import { readSecret } from './folder/data-folder.ts';
 import { visitorKeyBytes, visitorKeyFile } from './folder/key-files.ts';
 import { raise } from './folder/numbers.ts';
@@ -16,34 +17,46 @@ import { PageFeed, ZoneFeed } from '../engine/workspace-feeds.ts';
 import { shardBounds } from './machine/machine-plan.ts';
 import type { PredecessorConnection } from './upgrade/predecessor-connection.ts';
 import { EngineThreads, type EngineThreadsOptions } from '../engine/threads.ts';
-import { openImages } from '../product/images/image-service.ts';
+import type { Codes } from '../product/codes/codes.ts';
+import { type Images, openImages } from '../product/images/image-service.ts';
 import {
   addressSpace,
   createLinkTableMemory,
   type LinkTableMemory,
 } from '../engine/links/layout.ts';
+import { libraryVariables } from '../product/images/library-settings.ts';
 import { LinkWriter } from '../engine/links/writer.ts';
 import { type Base, imageOptions, openCodeModule } from './modules.ts';
-import { openScanQueries } from '../engine/analytics/queries.ts';
+import { openScanQueries, type ScanQueries } from '../engine/analytics/queries.ts';
 import { RawQueries } from '../engine/analytics/raw/raw-queries.ts';
 import { openGeo, type OpenGeo } from '../engine/visitor/geo/geo-data.ts';
 import { openScanStore, type ScanStore } from '../store/scans/scans.ts';
-import type { Engine } from './services.ts';
 
 const newLinksExpected = 10_000;
 
-type NodeOf = (scans: ScanStore) => EngineThreadsOptions['node'];
-
-export interface EngineStart {
-  readonly node?: NodeOf;
-  readonly predecessor?: PredecessorConnection | undefined;
+export interface Engine {
+  readonly scans: ScanStore;
+  readonly queries: ScanQueries;
+  readonly rawQueries: RawQueries;
+  readonly links: LinkWriter;
+  readonly codes: Codes;
+  readonly images: Images;
+  readonly threads: EngineThreads;
+  readonly geo: OpenGeo;
+  readonly refresher: LinkRefresher;
 }
 
-/** The folder is this process's own. Resolves when shards count and redirect threads listen. */
+type NodeOf = (scans: ScanStore) => EngineThreadsOptions['node'];
+
+/**
+ * The folder is this process's own. Resolves when shards count and redirect threads listen.
+ * @param predecessor at a takeover @param node in a cluster
+ */
 export async function startEngine(
   base: Base,
   closers: Closers,
-  { node, predecessor }: EngineStart = {},
+  predecessor?: PredecessorConnection,
+  node?: NodeOf,
 ): Promise<Engine> {
   const engine = makeEngine(base, closers, node, predecessor?.accepted.journals);
   const { threads, codes } = engine;
@@ -99,6 +112,7 @@ function makeEngine(
   const rawQueries = new RawQueries(folder.scansFile);
   closers.push(() => rawQueries.close());
   const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo), rawQueries);
+  setProcessVariables(libraryVariables(folder.path, inheritedFontSettings));
   const images = openImages(imageOptions(base));
   closers.push(() => images.close());
   const codes = openCodeModule(base, {

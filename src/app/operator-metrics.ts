@@ -10,9 +10,9 @@ import { checkHealth, type HealthCheck, type HealthReport } from '../platform/he
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { Ticker } from '../platform/ticker.ts';
-import type { Management } from '../store/management/management.ts';
 import { type DataFolder, lastBackupName } from './folder/data-folder.ts';
-import type { EngineThreads } from '../engine/threads.ts';
+import type { Base } from './modules.ts';
+import type { Engine } from './open-engine.ts';
 import type { StoredData } from './stored-data.ts';
 
 interface Node {
@@ -56,14 +56,16 @@ export function meteredHealth(
 }
 
 export function engineChecks(options: {
-  readonly threads: EngineThreads;
-  readonly management: Management;
-  readonly links: { readonly pendingCount: number; readonly damagedCount: number };
+  readonly base: Pick<Base, 'management'>;
+  readonly engine: Pick<Engine, 'threads' | 'codes'>;
   readonly webhooks: { readonly problem: string | undefined; readonly behind: string | undefined };
   readonly stored: StoredData;
   readonly isStopping?: () => boolean;
 }): HealthCheck[] {
-  const { threads, management, links, webhooks, stored } = options;
+  const { base, engine, webhooks, stored } = options;
+  const { management } = base;
+  const { threads, codes } = engine;
+  const { links } = codes;
   const { isStopping = () => threads.isStopping } = options;
   const full = 'the store cannot be written: changes are refused, redirects continue';
   const damaged = 'short links are refused: their targets are damaged, restore a backup';

@@ -6,12 +6,10 @@
  *   close     the API drains, then everything else closes in reverse
  */
 import { ApiServer } from '../api/api.ts';
-import type { ApiServices } from '../api/services.ts';
+import type { ApiCluster, ApiServices } from '../api/services.ts';
 import { openBillingScheduler } from '../product/billing/billing-scheduler.ts';
 import { CampaignScheduler, type Counting } from '../product/campaigns/campaign-scheduler.ts';
 import { CodeRetention, type CodeRetentionOptions } from '../product/codes/code-retention.ts';
-import type { Codes } from '../product/codes/codes.ts';
-import type { LinkRefresher } from '../product/codes/links/link-refresher.ts';
 import { type Closers, openWithClosers } from '../platform/closers.ts';
 import { isPage } from '../dashboard/paths.ts';
 import { createMetrics, registerEngineMetrics } from './engine-metrics.ts';
@@ -20,8 +18,7 @@ import type { EngineThreads } from '../engine/threads.ts';
 import { StoredData } from './stored-data.ts';
 import { DashboardFiles } from '../api/server/dashboard-files.ts';
 import { createImageCache } from '../product/images/image-cache.ts';
-import { type Images, registerImageMetrics } from '../product/images/image-service.ts';
-import type { LinkWriter } from '../engine/links/writer.ts';
+import { registerImageMetrics } from '../product/images/image-service.ts';
 import { Signal } from '../model/signal.ts';
 import {
   type Base,
@@ -29,47 +26,27 @@ import {
   openCampaignModule,
   openMailModule,
   openPaymentProvider,
-  openPorts,
   openReportModule,
   openWebhookModule,
   openWorkspaceModule,
-  type PortsOptions,
 } from './modules.ts';
+import type { Engine } from './open-engine.ts';
+import { openPorts, type PortsOptions } from './ports.ts';
 import { DigestScheduler } from '../product/reports/digests/digest-scheduler.ts';
 import { Counting as ScanCounting } from '../engine/counting/counting.ts';
-import type { ScanQueries } from '../engine/analytics/queries.ts';
-import type { RawQueries } from '../engine/analytics/raw/raw-queries.ts';
-import type { OpenGeo } from '../engine/visitor/geo/geo-data.ts';
-import type { ScanStore } from '../store/scans/scans.ts';
 import { shipped } from '../platform/shipped.ts';
 import type { HealthCheck } from '../platform/health.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { Ticker } from '../platform/ticker.ts';
-import { openWatches } from '../product/watches/open-watches.ts';
+import { openWatches, type WatchServices } from '../product/watches/open-watches.ts';
 import type { WebhookCluster } from '../webhooks/open-webhooks.ts';
 
 /** How often expired events and idempotent answers are removed, and link memory is freed. */
 const expireMs = 30_000;
 
-export interface Engine extends Pick<ApiServices, 'changesFollowed'> {
-  readonly scans: ScanStore;
-  readonly queries: ScanQueries;
-  readonly rawQueries: RawQueries;
-  readonly links: LinkWriter;
-  readonly codes: Codes;
-  readonly images: Images;
-  readonly threads: EngineThreads;
-  readonly geo: OpenGeo;
-  readonly refresher: LinkRefresher;
-}
-
-export interface ClusterAnswers
-  extends
-    Pick<
-      ApiServices,
-      'scanStore' | 'changesFollowed' | 'isStale' | 'changesRefused' | 'answerWithinMs' | 'cluster'
-    >,
-    Pick<PortsOptions, 'first' | 'forwarded'> {
+/** What a core of a cluster adds while it leads. */
+export interface ServicesCluster extends Pick<PortsOptions, 'first' | 'forwarded'> {
+  readonly api: ApiCluster;
   /** Deliveries that follow a log. */
   readonly webhooks: WebhookCluster;
   /** Of all nodes. @param local of the journals on this one */
@@ -81,7 +58,7 @@ export interface ClusterAnswers
 export interface ServicesOptions {
   readonly base: Base;
   readonly engine: Engine;
-  readonly cluster?: ClusterAnswers;
+  readonly cluster?: ServicesCluster;
 }
 
 export interface Services {
@@ -94,12 +71,12 @@ export interface Services {
 /** @throws ListenError */
 export const openServices = (options: ServicesOptions): Promise<Services> =>
   openWithClosers(async (closers) => {
-    const work = await openWork(options, closers);
-    const { webhooks } = work;
-    const scheduled = await startSchedulers(options, work, closers);
+    const modules = await openModules(options, closers);
+    const { webhooks } = modules;
+    const watches = await startSchedulers(options, modules, closers);
     const stopping = new Signal();
-    const apiPort = await openApi(options, { ...work, ...scheduled, stopping }, closers);
-    const expiry = startExpiry(options, work);
+    const apiPort = await openApi(options, modules, { watches, stopping }, closers);
+    const expiry = startExpiry(options, modules);
     closers.push(async () => {
       options.engine.threads.beginStop();
       stopping.fire();
@@ -111,9 +88,9 @@ export const openServices = (options: ServicesOptions): Promise<Services> =>
     return { apiPort, endDeliveries };
   });
 
-type Work = Awaited<ReturnType<typeof openWork>>;
+type Modules = Awaited<ReturnType<typeof openModules>>;
 
-async function openWork({ base, engine, cluster }: ServicesOptions, closers: Closers) {
+async function openModules({ base, engine, cluster }: ServicesOptions, closers: Closers) {
   const { codes, queries, scans, threads } = engine;
   const workspaces = openWorkspaceModule(base);
   closers.push(() => workspaces.close());
@@ -131,7 +108,7 @@ async function openWork({ base, engine, cluster }: ServicesOptions, closers: Clo
   });
   closers.push(() => webhooks.close());
   await webhooks.start();
-  registerEngineMetrics(metrics, { ...base, ...engine, webhooks });
+  registerEngineMetrics(metrics, { base, engine, webhooks });
   const stores = [base.management, scans, webhooks];
   const environments = stores.map(({ environment }) => environment);
   const watched = new StoredData({ environments, shards: threads.shards, log: base.log }, metrics);
@@ -156,9 +133,9 @@ async function openWork({ base, engine, cluster }: ServicesOptions, closers: Clo
 
 async function startSchedulers(
   { base, engine, cluster }: ServicesOptions,
-  { billing, campaigns, reports, metrics, mail }: Work,
+  { billing, campaigns, reports, metrics, mail }: Modules,
   closers: Closers,
-) {
+): Promise<WatchServices> {
   const { config, clock, log } = base;
   const { codes, queries, scans, threads } = engine;
   const add = <T extends { close(): Promise<unknown> }>(scheduler: T): T => {
@@ -187,7 +164,7 @@ async function startSchedulers(
     const send = (email: Parameters<typeof mail.digest>[0]) => mail.digest(email);
     add(new DigestScheduler({ digests, numbers, send, publicUrl, log })).start();
   }
-  return { watches };
+  return watches;
 }
 
 /** False if scans are not answered or not counted: a watch ignores such an hour. */
@@ -217,43 +194,50 @@ export function startRetention(
 
 async function openApi(
   { base, engine, cluster }: ServicesOptions,
-  work: Work & Pick<ApiServices, 'watches' | 'stopping'>,
+  { watched, mail, ...modules }: Modules,
+  own: Pick<ApiServices, 'watches' | 'stopping'>,
   closers: Closers,
 ): Promise<number> {
-  const { config, management, scarce } = base;
-  const { codes, queries, images, threads } = engine;
-  const { workspaces, metrics, webhooks, watched: stored } = work;
-  const committed = [management.environment.committed, threads.shards.committed];
+  const { config, clock, log, ids, outbox, randomBytes, management, scarce } = base;
+  const { codes, queries, geo, images, threads } = engine;
+  const { metrics, webhooks, workspaces } = modules;
   const imageCache = createImageCache(config.images.cacheBytesMax);
   registerImageMetrics(metrics, { images, imageCache });
-  const checks = engineChecks({ ...engine, management, webhooks, links: codes.links, stored });
+  const checks = engineChecks({ base, engine, webhooks, stored: watched });
   const health = meteredHealth(metrics, base, [...checks, ...(cluster?.checks ?? [])]);
   cluster?.registerMetrics(metrics);
   const handler = new ApiServer({
-    ...base,
-    ...engine,
-    ...cluster,
-    ...work,
-    bulk: scarce?.bulk,
-    dashboard: new DashboardFiles(isPage, shipped.dashboard()),
+    ...modules,
+    ...own,
+    config,
+    clock,
+    log,
+    ids,
+    outbox,
+    randomBytes,
+    codes,
     scans: queries,
-    committed,
+    geo,
+    mail,
+    committed: [management.environment.committed, threads.shards.committed],
     images: images.service,
     imageCache,
     designs: images.designs,
     logos: images.logos,
+    bulk: scarce?.bulk,
+    dashboard: new DashboardFiles(isPage, shipped.dashboard()),
     health,
+    cluster: cluster?.api,
   });
   const { first, forwarded } = cluster ?? {};
   const { ipQuota } = workspaces;
   const { redirects } = threads;
-  const ports = { handler, first, forwarded, metrics, ipQuota, redirects };
-  return await openPorts(base, ports, closers);
+  return await openPorts(base, { handler, first, forwarded, metrics, ipQuota, redirects }, closers);
 }
 
 function startExpiry(
   { base: { outbox, log }, engine: { links, codes } }: ServicesOptions,
-  { workspaces, webhooks, campaigns }: Work,
+  { workspaces, webhooks, campaigns }: Modules,
 ): Ticker {
   const expiry = new Ticker({
     everyMs: expireMs,

@@ -1,10 +1,10 @@
 /** A machine of a cluster: who may see the others, and what its answers say of changes and of what may be old. */
 import { connect } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { ClusterAccess, ClusterReport } from '../../src/api/cluster/cluster.ts';
+import type { ClusterReport } from '../../src/api/cluster/cluster.ts';
 import { Failure } from '../../src/model/failure.ts';
 import type { Role } from '../../src/model/workspace.ts';
-import type { ApiServices } from '../../src/api/services.ts';
+import type { ApiCluster } from '../../src/api/services.ts';
 import { Signal } from '../../src/model/signal.ts';
 import type { Replicator } from '../../src/store/replicated-transactions.ts';
 import { Client, word } from '../support/client.ts';
@@ -43,14 +43,14 @@ const report: ClusterReport = {
   ],
 };
 
-type Answers = Pick<
-  ApiServices,
-  'changesFollowed' | 'isStale' | 'changesRefused' | 'answerWithinMs'
->;
-
 /** To whom a test's cluster gives the lead. */
 const given: Array<string | undefined> = [];
-const cluster: ClusterAccess = {
+const cluster: ApiCluster = {
+  scanStore: 'a',
+  changesFollowed: async () => 0,
+  isStale: () => false,
+  changesRefused: () => undefined,
+  answerWithinMs: 5_000,
   // The answer leaves out what else a core knows.
   status: () => ({ ...report, url: 'http://a', position: 9 }),
   handOver: async (to) => {
@@ -61,8 +61,8 @@ const cluster: ClusterAccess = {
 };
 const { service, client: owner } = await useTestApi({ answers: { cluster } });
 
-async function started(answers: Answers): Promise<Client> {
-  const app = await startTestApi({ answers });
+async function started(changed: Partial<ApiCluster>): Promise<Client> {
+  const app = await startTestApi({ answers: { cluster: { ...cluster, ...changed } } });
   return new Client(app.url, app.apiKey);
 }
 
@@ -88,7 +88,8 @@ test('owners and admins of the first workspace see the nodes, without addresses'
 
 test('to another workspace, and on a machine alone, there is no cluster', async () => {
   const key = await makeStranger(service);
-  const alone = await started({});
+  const { url, apiKey } = await startTestApi();
+  const alone = new Client(url, apiKey);
   for (const [method, path] of [
     ['GET', '/v1/cluster'],
     ['POST', '/v1/cluster/handover'],
@@ -221,7 +222,7 @@ class GatedLog implements Replicator {
 }
 
 async function replicated(answerWithinMs: number) {
-  const app = await openTestApp({ answers: { answerWithinMs } });
+  const app = await openTestApp({ answers: { cluster: { ...cluster, answerWithinMs } } });
   const log = new GatedLog(app);
   // A test that fails before it opens the log must not keep the application from closing.
   onTestFinished(() => log.open());

@@ -24,9 +24,7 @@ export interface TestAppOptions {
   /** Limits of the API's server that are not the standard ones. */
   readonly limits?: Pick<HttpServerOptions, 'bodyTimeoutMs' | 'inFlightMax' | 'forwarded'>;
   /** As in a cluster, and by geo data. */
-  readonly answers?: Partial<
-    Pick<ApiServices, 'changesFollowed' | 'isStale' | 'answerWithinMs' | 'cluster' | 'geo'>
-  >;
+  readonly answers?: Partial<Pick<ApiServices, 'cluster' | 'geo'>>;
   readonly links?: CodesOptions['links'];
   readonly scans?: ScanQueries;
   /** `drawn`: by this thread, as the pool's would. Default: a fake that says what was asked for. */

@@ -38,7 +38,6 @@ import {
   type Base,
   imageOptions,
   type Mail,
-  openApiServer,
   openBase,
   openBillingModule,
   openCampaignModule,
@@ -49,6 +48,7 @@ import {
   openWebhookModule,
   openWorkspaceModule,
 } from '../../src/app/modules.ts';
+import { openApiServer } from '../../src/app/ports.ts';
 import type { ScanQueries } from '../../src/engine/analytics/queries.ts';
 import type { Outbox } from '../../src/webhooks/outbox.ts';
 import type { ReportServices } from '../../src/product/reports/open-reports.ts';
@@ -164,7 +164,10 @@ export class TestApp {
     const log = createLog('debug', { write: (line) => void logLines.push(line) });
     const folder = openDataFolder(dataDir);
     await makeStores(folder);
-    const base = openBase(config, folder, log, {
+    const base = openBase({
+      config,
+      folder,
+      log,
       scarce: options.scarce,
       clock,
       steady: isSteady(clock) ? clock : systemSteadyClock,

@@ -1,5 +1,5 @@
 /**
- * What other machines and processes add to the API's answers.
+ * What the other machines of a cluster add to the API's answers.
  *
  *   read     X-Quietzone-Stale: 1 while another machine may have made changes
  *   change   503 not_active while another machine may lead, before the request counts for a quota
@@ -10,32 +10,35 @@ import { isRead, type Reply, type Request, withHeader } from '../../platform/uws
 import { Failure } from '../../model/failure.ts';
 import { problemReply } from '../kernel/problem.ts';
 import type { Route } from '../kernel/route.ts';
-import type { ApiServices } from '../services.ts';
 
 type Work = (request: Request) => Promise<Reply>;
-type GateOptions = Pick<
-  ApiServices,
-  'changesFollowed' | 'isStale' | 'changesRefused' | 'answerWithinMs'
->;
 
-/** Undefined if only this process redirects and makes changes. @param docsUrl of the reference page of problems */
-export function openGate(options: GateOptions, docsUrl: string): ClusterGate | undefined {
-  const { changesFollowed, isStale, answerWithinMs } = options;
-  const isShared = [changesFollowed, isStale, answerWithinMs].some((one) => one !== undefined);
-  return isShared ? new ClusterGate(options, docsUrl) : undefined;
+export interface ClusterGateOptions {
+  /**
+   * Resolves when every other machine redirects by the changes so far, or after a time limit, to the number of machines that
+   * do not.
+   */
+  readonly changesFollowed: () => Promise<number>;
+  /** Whether another machine may have made changes that this one has not seen. */
+  readonly isStale: () => boolean;
+  /** Why the log refuses changes, if the reason is known. */
+  readonly changesRefused: () => string | undefined;
+  /** A change that takes longer is answered as `outcome_unknown`, and continues. */
+  readonly answerWithinMs: number;
 }
 
 export class ClusterGate {
-  readonly #options: GateOptions;
+  readonly #options: ClusterGateOptions;
   readonly #docsUrl: string;
 
-  constructor(options: GateOptions, docsUrl: string) {
+  /** @param docsUrl of the reference page of problems */
+  constructor(options: ClusterGateOptions, docsUrl: string) {
     this.#options = options;
     this.#docsUrl = docsUrl;
   }
 
   get #isStale(): boolean {
-    return this.#options.isStale?.() === true;
+    return this.#options.isStale();
   }
 
   /** @param mayChange whether links may change */
@@ -50,14 +53,14 @@ export class ClusterGate {
     // A change that was made is in the log. A refusal may come from old data.
     if (status >= 400 && status < 500 && this.#isStale) return this.#notActive(request);
     if (!mayChange || status >= 300) return reply;
-    const behind = (await this.#options.changesFollowed?.()) ?? 0;
+    const behind = await this.#options.changesFollowed();
     return behind > 0 ? withHeader(reply, 'X-Links-Behind', String(behind)) : reply;
   }
 
   /** Answers a change within the deadline of its route. @param work does not reject */
   async limit(request: Request, { isSlow }: Route, work: Work): Promise<Reply> {
     const { answerWithinMs: ms } = this.#options;
-    if (ms === undefined || isRead(request)) return await work(request);
+    if (isRead(request)) return await work(request);
     const deadline = new ReplyDeadline(isSlow === true ? ms * slowFactor : ms);
     const late = deadline.passed.then(() => problemReply(outcomeUnknown(), request, this.#docsUrl));
     try {
@@ -68,7 +71,7 @@ export class ClusterGate {
   }
 
   #notActive(request: Request): Reply {
-    const why = this.#options.changesRefused?.() ?? 'another machine may lead by now';
+    const why = this.#options.changesRefused() ?? 'another machine may lead by now';
     const detail = `Cannot change anything here: ${why}`;
     const failure = new Failure('not_active', detail, { retryAfterSeconds: 1 });
     return problemReply(failure, request, this.#docsUrl);

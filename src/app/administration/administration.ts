@@ -55,7 +55,8 @@ export function openAdministration(
   folder: DataFolder = openDataFolder(config.dataDir),
   machine: Machine = thisMachine,
 ): OpenAdministration {
-  const base = openBase(config, folder, createLog(config.log.level, process.stderr), machine);
+  const log = createLog(config.log.level, process.stderr);
+  const base = openBase({ ...machine, config, folder, log });
   const services = openWorkspaceModule(base);
   const codes = openCodeModule(base, { links: noLinkTable, scansOf: () => 0 });
   return {

@@ -1,9 +1,9 @@
 /**
- * Opens the data folder for a service or a command, which inspects it before it changes anything.
+ * Opens the data folder for a service or a command, which examines it before it changes anything.
  *
- *   service   lock -> inspect -> make the parts of a first start -> raise numbers -> mark the start
- *   takeover  the old service inspects it, then yields -> the same
- *   command   while no service runs: lock -> inspect
+ *   service   lock -> examine -> make the parts of a first start -> raise numbers -> mark the start
+ *   takeover  the old service examines it, then yields -> the same
+ *   command   while no service runs: lock -> examine
  */
 import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -16,6 +16,7 @@ import type { Management } from '../../store/management/management.ts';
 import { openScanStore } from '../../store/scans/scans.ts';
 import type { Logger } from '../../platform/log.ts';
 import {
+  closeToOthers,
   type DataFolder,
   DataFolderError,
   DataFolderLockedError,
@@ -50,21 +51,29 @@ const deadLockTriesMax = 100;
 const busyLockTriesMax = 200;
 const lockRetryMs = 20;
 
+export interface ServiceFolderOptions {
+  readonly dataDir: string;
+  readonly start: ServiceStart;
+  /** Of this process, for the service to take over from. */
+  readonly hello: TakeoverHello;
+  readonly takeover?: boolean | undefined;
+  readonly log: Logger;
+}
+
+/** The locked folder, or that of a service to take over from. Only `examine` gives what changes it. */
 export class ServiceFolder {
   readonly folder: DataFolder;
-  /** The service that this process takes over from. It owns the folder until `take`. */
+  /** The service that this process takes over from. It owns the folder until `examine`. */
   readonly predecessor: PredecessorConnection | undefined;
   readonly #start: ServiceStart;
   readonly #log: Logger;
-  #inspection: Inspection | undefined;
   #lock: FolderLock | undefined;
   #hosting: Hosting | undefined;
 
   private constructor(
+    { start, log }: ServiceFolderOptions,
     folder: DataFolder,
     owner: FolderLock | PredecessorConnection,
-    start: ServiceStart,
-    log: Logger,
   ) {
     this.folder = folder;
     this.predecessor = owner instanceof PredecessorConnection ? owner : undefined;
@@ -78,13 +87,8 @@ export class ServiceFolder {
    * died.
    * @throws DataFolderError if the folder is locked, or cannot be taken over
    */
-  static async open(
-    dataDir: string,
-    start: ServiceStart,
-    log: Logger,
-    hello: TakeoverHello,
-    takeover = false,
-  ): Promise<ServiceFolder> {
+  static async lock(options: ServiceFolderOptions): Promise<ServiceFolder> {
+    const { dataDir, start, hello, takeover = false, log } = options;
     if (start === 'existing' && !existsSync(dataDir)) throw noFirstStart(dataDir, 'does not exist');
     const folder = openDataFolder(dataDir);
     const find = () => PredecessorConnection.find(folder, hello, log);
@@ -95,14 +99,14 @@ export class ServiceFolder {
       return predecessor;
     };
     const owner = (takeover && (await find())) || (await lockOnceFree(folder).catch(yielded));
-    return new ServiceFolder(folder, owner, start, log);
+    return new ServiceFolder(options, folder, owner);
   }
 
   /**
-   * Makes the folder this process's own, and inspects it. Call it before a store is opened.
+   * Makes the folder this process's own, and compares all its parts. Call it before a store is opened.
    * @throws DataFolderError if it has faults
    */
-  async take(): Promise<void> {
+  async examine(): Promise<ExaminedFolder> {
     const { folder, predecessor } = this;
     const log = this.#log;
     if (this.#start !== 'scans-anew') await this.#askForFaults();
@@ -121,8 +125,9 @@ export class ServiceFolder {
     if (this.#start === 'existing' && inspection.isUnfinished) {
       throw noFirstStart(folder.path, 'has no data');
     }
-    this.#inspection = inspection;
+    closeToOthers(folder.path);
     writePidFile(folder, log);
+    return new ExaminedFolder(folder, inspection, log);
   }
 
   /** Asks the running service, which has the data files open, for faults: if there are any, it continues. @throws DataFolderError */
@@ -137,55 +142,7 @@ export class ServiceFolder {
     if (access !== undefined) assertSound('take over', folder, await access.inspect());
   }
 
-  /** For a node of a cluster: makes management.mdb; `make` follows when the cluster's keys are here. @returns true = a first start */
-  async beginMaking(): Promise<boolean> {
-    const { mark, isUnfinished } = this.#inspected;
-    if (!isUnfinished) return false;
-    if (mark === undefined) await beginInstallation(this.folder);
-    return true;
-  }
-
-  async inspectAgain(): Promise<void> {
-    this.#inspection = await inspectFolder(this.folder);
-    assertSound('start', this.folder, this.#inspection);
-  }
-
-  async make(randomBytes: RandomBytes): Promise<void> {
-    await makeInstallation(this.folder, this.#inspected, randomBytes);
-  }
-
-  get #inspected(): Inspection {
-    if (this.#inspection === undefined) throw new Error('the data folder is not inspected');
-    return this.#inspection;
-  }
-
-  /**
-   * Call it before anything gives out a number or writes to the stores.
-   * @param raise which numbers move; a core of a cluster raises only its blocks
-   */
-  async begin(management: Management, raise = raiseNumbers): Promise<void> {
-    const { scansFile, deliveryFile } = this.folder;
-    const scans = openScanStore(scansFile);
-    const delivery = openDeliveryTables(deliveryFile);
-    try {
-      raise({ management, scans, delivery }, this.#log);
-    } finally {
-      await scans.environment.close();
-      await delivery.environment.close();
-    }
-    if (!this.#inspected.isUnfinished) await this.#markStart(management.environment);
-  }
-
-  /** If the disk refuses, the marks of the last start stay, and the service continues. */
-  async #markStart(management: StoreEnvironment): Promise<void> {
-    try {
-      await markStart(this.folder, management);
-    } catch (err) {
-      this.#log.error({ err }, 'cannot mark this start, the next start tries again');
-    }
-  }
-
-  /** Lets another process take over from this one, and commands ask it. Call it after `begin`. */
+  /** Lets another process take over from this one, and commands ask it. Call it after `begin` of the examined folder. */
   hostTakeovers(host: TakeoverHost, commands: CommandTable): void {
     if (this.#lock !== undefined) {
       this.#hosting = hostTakeovers(this.#lock, host, this.#log, commands);
@@ -208,6 +165,63 @@ export class ServiceFolder {
     removePidFile(this.folder);
     await this.#lock?.unlock();
     this.predecessor?.close();
+  }
+}
+
+/** A sound folder of this process. */
+export class ExaminedFolder {
+  readonly #folder: DataFolder;
+  readonly #log: Logger;
+  #inspection: Inspection;
+
+  constructor(folder: DataFolder, inspection: Inspection, log: Logger) {
+    this.#folder = folder;
+    this.#inspection = inspection;
+    this.#log = log;
+  }
+
+  /** For a node of a cluster: makes management.mdb; `make` follows when the cluster's keys are here. @returns true = a first start */
+  async beginMaking(): Promise<boolean> {
+    const { mark, isUnfinished } = this.#inspection;
+    if (!isUnfinished) return false;
+    if (mark === undefined) await beginInstallation(this.#folder);
+    return true;
+  }
+
+  async inspectAgain(): Promise<void> {
+    this.#inspection = await inspectFolder(this.#folder);
+    assertSound('start', this.#folder, this.#inspection);
+  }
+
+  /** Makes the parts that a first start lacks. */
+  async make(randomBytes: RandomBytes): Promise<void> {
+    await makeInstallation(this.#folder, this.#inspection, randomBytes);
+  }
+
+  /**
+   * Call it before anything gives out a number or writes to the stores.
+   * @param raise which numbers move; a core of a cluster raises only its blocks
+   */
+  async begin(management: Management, raise = raiseNumbers): Promise<void> {
+    const { scansFile, deliveryFile } = this.#folder;
+    const scans = openScanStore(scansFile);
+    const delivery = openDeliveryTables(deliveryFile);
+    try {
+      raise({ management, scans, delivery }, this.#log);
+    } finally {
+      await scans.environment.close();
+      await delivery.environment.close();
+    }
+    if (!this.#inspection.isUnfinished) await this.#markStart(management.environment);
+  }
+
+  /** If the disk refuses, the marks of the last start stay, and the service continues. */
+  async #markStart(management: StoreEnvironment): Promise<void> {
+    try {
+      await markStart(this.#folder, management);
+    } catch (err) {
+      this.#log.error({ err }, 'cannot mark this start, the next start tries again');
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /** What a start checks before it opens anything: free ports, machine limits, and valid settings that are seldom wanted. */
 import type { Config } from '../../platform/config/config.ts';
-import { assertPortFree } from '../../platform/uws/port.ts';
+import { assertPortFree, assertTlsFiles } from '../../platform/uws/port.ts';
 import { isLocalUrl, isLoopback } from '../../model/address.ts';
 import { assertLimits, readLimits } from './machine-limits.ts';
 
@@ -21,9 +21,20 @@ export async function assertPortsFree(config: Config, held: readonly number[] = 
   }
 }
 
-/** @returns warnings for the log @throws MachineLimitError if the service cannot run at all */
-export function startWarnings(config: Config, dataDir: string): string[] {
-  return [...assertLimits(config, readLimits(dataDir)), ...configWarnings(config)];
+/**
+ * Checks the limits of the machine, the ports and the TLS files. Changes nothing.
+ * @param heldPorts of the predecessor @returns warnings for the operator @throws MachineLimitError, ListenError
+ */
+export async function examineMachine(
+  config: Config,
+  dataDir: string,
+  heldPorts?: readonly number[],
+): Promise<string[]> {
+  const warnings = [...assertLimits(config, readLimits(dataDir)), ...configWarnings(config)];
+  await assertPortsFree(config, heldPorts);
+  assertTlsFiles(config.redirect);
+  assertTlsFiles(config.api);
+  return warnings;
 }
 
 export function configWarnings(config: Config): string[] {

@@ -18,7 +18,7 @@ import type { Logger } from '../../platform/log.ts';
 import { Ticker } from '../../platform/ticker.ts';
 import type { WebhookCluster } from '../../webhooks/open-webhooks.ts';
 import { settledByLeader } from '../../webhooks/feeds/scan-takeover.ts';
-import type { Engine } from '../../app/services.ts';
+import type { Engine } from '../../app/open-engine.ts';
 import type { NodeContext } from './context.ts';
 
 /** Between two checks of who leads the log of deliveries. */

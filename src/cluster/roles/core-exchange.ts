@@ -10,7 +10,7 @@ import type { AppliedSeqs, Mark } from '../nodes/beat-message.ts';
 import { type JournalOwner, ScanTransfer } from '../scans/scan-transfer.ts';
 import type { Closers } from '../../platform/closers.ts';
 import { identify } from '../../engine/journal/file-identity.ts';
-import type { Engine } from '../../app/services.ts';
+import type { Engine } from '../../app/open-engine.ts';
 import type { HealthCheck } from '../../platform/health.ts';
 import type { CoreNode } from './core-node.ts';
 import { type PrunedLog, startPruning } from './core-pruning.ts';

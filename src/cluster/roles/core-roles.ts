@@ -13,8 +13,9 @@ import { createMetrics, registerEngineMetrics } from '../../app/engine-metrics.t
 import type { FirstSecrets, FirstStart } from '../../app/folder/first-start.ts';
 import { engineChecks, meteredHealth } from '../../app/operator-metrics.ts';
 import { StoredData } from '../../app/stored-data.ts';
-import { type ClusterEndpoints, openFirstStart, openPorts } from '../../app/modules.ts';
-import { type ClusterAnswers, openServices, type Services } from '../../app/services.ts';
+import { openFirstStart } from '../../app/modules.ts';
+import { type ClusterEndpoints, openPorts } from '../../app/ports.ts';
+import { openServices, type Services, type ServicesCluster } from '../../app/services.ts';
 import { systemTimers } from '../../platform/system-clock.ts';
 import type { HealthCheck } from '../../platform/health.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -126,22 +127,21 @@ export class CoreRoles {
   ): { readonly handler: ForwardingHandler; readonly metrics: Metrics } {
     const { base, context, engine, replication, proof } = this.#core;
     const { config, log, management } = base;
-    const { threads, codes, scans } = engine;
+    const { threads, scans } = engine;
     const metrics = createMetrics(log);
-    registerEngineMetrics(metrics, { ...base, ...engine, webhooks: noWebhooks });
+    registerEngineMetrics(metrics, { base, engine, webhooks: noWebhooks });
     registerClusterMetrics(metrics, this.#core);
     const environments = [management.environment, scans.environment];
     const stored = new StoredData({ environments, shards: threads.shards, log }, metrics);
     closers.push(() => stored.close());
-    const links = codes.links;
-    const parts = { threads, management, webhooks: noWebhooks, links, stored, isStopping };
+    const checks = engineChecks({ base, engine, webhooks: noWebhooks, stored, isStopping });
     const handler = new ForwardingHandler({
       leader: () => {
         const { leader } = replication.status;
         return leader?.owner === context.self.owner ? undefined : leader;
       },
       proof,
-      health: meteredHealth(metrics, base, [...engineChecks(parts), ...this.#checks]),
+      health: meteredHealth(metrics, base, [...checks, ...this.#checks]),
       docsUrl: `${config.api.publicUrl}/docs`,
       log,
     });
@@ -150,12 +150,11 @@ export class CoreRoles {
   }
 
   /** How its API answers while it leads. */
-  #answers(feed: LinkFeed): ClusterAnswers {
+  #answers(feed: LinkFeed): ServicesCluster {
     const core = this.#core;
     const { identity, nodes, beats, replication, delivery, proof } = core;
     return {
       webhooks: delivery.webhooks(identity.node),
-      scanStore: identity.node,
       counting: (local) =>
         new ClusterCounting({
           local,
@@ -163,11 +162,14 @@ export class CoreRoles {
           nodes: () => nodes.nodes(),
           last: (name) => beats.last(name),
         }),
-      changesFollowed: () => changesFollowed(core),
-      isStale: () => !replication.isHeld,
-      changesRefused: () => (replication.isStorageFull ? storageFull : undefined),
-      answerWithinMs,
-      cluster: this.#control.cluster,
+      api: {
+        ...this.#control.cluster,
+        scanStore: identity.node,
+        changesFollowed: () => changesFollowed(core),
+        isStale: () => !replication.isHeld,
+        changesRefused: () => (replication.isStorageFull ? storageFull : undefined),
+        answerWithinMs,
+      },
       forwarded: proof,
       first: clusterEndpoints(this.#control, feed),
       checks: this.#checks,

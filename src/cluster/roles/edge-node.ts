@@ -22,7 +22,8 @@ import { ScanTransfer } from '../scans/scan-transfer.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { type Closers, openWithClosers } from '../../platform/closers.ts';
 import { fitToMemory } from '../../app/machine/machine-plan.ts';
-import { openBase, prepareProcess, thisMachine } from '../../app/modules.ts';
+import { examineMachine } from '../../app/machine/start-checks.ts';
+import { openBase, thisMachine } from '../../app/modules.ts';
 import { systemTimers } from '../../platform/system-clock.ts';
 import type { Logger } from '../../platform/log.ts';
 import { claim, joinAgain } from './claim-start.ts';
@@ -48,7 +49,7 @@ export async function openEdgeNode(
   return await openWithClosers(async (closers) => {
     const opened = await openEdgeFolder(config.dataDir, log, closers);
     const { path } = opened.folder;
-    const warnings = await prepareProcess(config, path);
+    const warnings = await examineMachine(config, path);
     const context = connectNode(config, log, machine, stopping);
     closers.push(() => context.connection.close());
     const joined = await joinAsEdge(context, path);
@@ -104,7 +105,7 @@ async function openJoined(
   const beats = createBeats(context);
   closers.push(() => beats.close());
   let transfer: ScanTransfer | undefined;
-  const base = openBase(config, folder, log, machine, 'create');
+  const base = openBase({ ...machine, config, folder, log }, 'create');
   const options = {
     base,
     journals,

@@ -22,12 +22,12 @@ import { beginStart, noteRunning } from '../nodes/start-record.ts';
 import type { Config } from '../../platform/config/config.ts';
 import { folderCommands } from '../../app/commands/folder-commands.ts';
 import { closeAll, type Closers, openWithClosers } from '../../platform/closers.ts';
-import { DataFolderError } from '../../app/folder/data-folder.ts';
-import { ServiceFolder } from '../../app/folder/service-folder.ts';
+import { type DataFolder, DataFolderError } from '../../app/folder/data-folder.ts';
+import { type ExaminedFolder, ServiceFolder } from '../../app/folder/service-folder.ts';
 import { fitToMemory } from '../../app/machine/machine-plan.ts';
 import { raiseBlocks } from '../../app/folder/numbers.ts';
-import { portsOf } from '../../app/machine/start-checks.ts';
-import { openBase, prepareProcess, thisMachine } from '../../app/modules.ts';
+import { portsOf, examineMachine } from '../../app/machine/start-checks.ts';
+import { openBase, thisMachine } from '../../app/modules.ts';
 import { startEngine } from '../../app/open-engine.ts';
 import type { Logger } from '../../platform/log.ts';
 import { claim } from './claim-start.ts';
@@ -55,13 +55,14 @@ export async function openCore(
   const config = fitToMemory(configured);
   assertSameNode(config);
   return await openWithClosers(async (closers) => {
-    const service = await ServiceFolder.open(config.dataDir, start, log, noTakeovers);
+    const { dataDir } = config;
+    const service = await ServiceFolder.lock({ dataDir, start, hello: noTakeovers, log });
     closers.push(() => service.close());
-    await service.take();
-    const warnings = await prepareProcess(config, service.folder.path);
+    const warnings = await examineMachine(config, service.folder.path);
+    const parts = await service.examine();
     const context = connectNode(config, log, { ...thisMachine, ...given }, stopping);
     closers.push(() => context.connection.close());
-    const app = await open(context, service, closers);
+    const app = await open(context, service, parts, closers);
     for (const warning of warnings) log.warn(warning);
     return app;
   });
@@ -70,25 +71,26 @@ export async function openCore(
 async function open(
   context: NodeContext,
   service: ServiceFolder,
+  parts: ExaminedFolder,
   closers: Closers,
 ): Promise<Omit<App, 'close'>> {
   const { config, log, machine } = context;
   const { folder } = service;
   const known = readNodeFile(folder.path);
-  const identity = await identify(context, service, known);
+  const identity = await identify(context, folder, parts, known);
   closers.push(noteRunning(folder.path, context));
-  await service.make(machine.randomBytes);
+  await parts.make(machine.randomBytes);
   const heldPorts = portsOf(config).map(({ port }) => port);
-  const base = { ...openBase(config, folder, log, machine), heldPorts };
+  const base = openBase({ ...machine, config, folder, log, heldPorts });
   closers.push(() => base.management.close());
   const keys = new ClusterKeys(config.cluster.secret);
   updateSigningKeys({ store: base.management, folder: folder.path, keys });
-  await service.begin(base.management, raiseBlocks);
+  await parts.begin(base.management, raiseBlocks);
   const onRole = (): void => void lifecycle.update();
   const following: Closers = [];
   closers.push(() => closeAll(following));
   const node = openCoreNode({ context, base, identity }, onRole, following);
-  const engine = await startEngine(base, closers, { node: (scans) => engineNode(node, scans) });
+  const engine = await startEngine(base, closers, undefined, (scans) => engineNode(node, scans));
   const core = await openFollowing(node, engine, following, closers);
   const administration = administrationOf(base, engine.codes);
   const control = openControl(core, commandsOf(administration));
@@ -132,11 +134,11 @@ function assertSameNode({ dataDir, cluster: { nodeName: name, role } }: Config):
 /** What this node is: by its data folder, or on a first start as the cluster registers it. @param known of the data folder */
 async function identify(
   context: NodeContext,
-  service: ServiceFolder,
+  folder: DataFolder,
+  parts: ExaminedFolder,
   known: NodeIdentity | undefined,
 ): Promise<NodeIdentity> {
-  const { folder } = service;
-  const isFirst = await service.beginMaking();
+  const isFirst = await parts.beginMaking();
   const isLastHere = beginStart(folder.path, context.config.cluster.nodeName, context);
   if (known !== undefined) {
     const admitted = await claim(context, known, isLastHere);
@@ -152,7 +154,7 @@ async function identify(
     );
   }
   const identity = await joinAsCore(context, folder);
-  await service.inspectAgain();
+  await parts.inspectAgain();
   return identity;
 }
 

@@ -59,6 +59,9 @@ async function find(msMax?: number): Promise<PredecessorConnection> {
   return predecessor;
 }
 
+const takeOver = ({ path: dataDir }: DataFolder): Promise<ServiceFolder> =>
+  ServiceFolder.lock({ dataDir, start: 'any', hello, takeover: true, log: told.log });
+
 test('a whole takeover', async () => {
   const predecessor = await find();
   expect([predecessor.accepted.journals, predecessor.accepted.ports]).toEqual([[0, 1], [80]]);
@@ -83,8 +86,8 @@ test('a fault of the folder fails the takeover, and the service continues', asyn
   const serving = hostTakeovers(own, host, told.log, folderCommands(whole));
   closers.push(() => own.unlock());
   rmSync(join(whole.path, 'visitor.key'));
-  const service = await ServiceFolder.open(whole.path, 'any', told.log, hello, true);
-  await expect(service.take()).rejects.toThrow('visitor.key is missing');
+  const service = await takeOver(whole);
+  await expect(service.examine()).rejects.toThrow('visitor.key is missing');
   expect(host.calls).toEqual([]);
   await service.close();
   await serving.close();
@@ -207,9 +210,9 @@ test('a predecessor that dies at any step is gone, and the successor continues',
 
 test('a predecessor that dies while it looks for faults is gone too', async () => {
   const child = await otherService('command');
-  const service = await ServiceFolder.open(folder.path, 'any', told.log, hello, true);
+  const service = await takeOver(folder);
   closers.push(() => service.close());
-  const taking = service.take();
+  const taking = service.examine();
   await once(child, 'message');
   // The command has started.
   await pause(100);

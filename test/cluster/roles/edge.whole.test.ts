@@ -52,7 +52,7 @@ async function startEdge(
   const closers: Closers = [];
   const log = createLog('silent');
   const opened = await openEdgeFolder(folder, log, closers);
-  const base = openBase(config, opened.folder, log, thisMachine, 'create');
+  const base = openBase({ ...thisMachine, config, folder: opened.folder, log }, 'create');
   const { hostCommands } = opened;
   const token = (): string => 'edge-1.token';
   const edge = await openEdge({ base, journals, cores, token, keptFrom, hostCommands }, closers);

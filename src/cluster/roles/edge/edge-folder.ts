@@ -15,6 +15,7 @@ import { readNodeFile } from '../../nodes/node-file.ts';
 import type { Closers } from '../../../platform/closers.ts';
 import type { CommandTable } from '../../../app/commands/command-table.ts';
 import {
+  closeToOthers,
   type DataFolder,
   DataFolderError,
   makeFolder,
@@ -48,6 +49,7 @@ export async function openEdgeFolder(
   const lock = await lockOnceFree(folder);
   closers.push(() => lock.unlock());
   assertEdgeFolder(folder);
+  closeToOthers(folder.path);
   makeFolder(folder.journalRoot);
   writePidFile(folder, log);
   closers.push(() => removePidFile(folder));
