@@ -57,7 +57,7 @@ test('a design that cannot be scanned is refused in view, a good one is saved an
   await button('Save design').click();
   await page.getByText('Design saved').waitFor();
   await button('Download').click();
-  // What these addresses answer: test/api/codes/downloads.test.ts.
+  // What these addresses answer: test/api/images.test.ts.
   const files = [
     ['PNG 2048 px', 'png?size=2048&download=1'],
     ['WebP 512 px', 'webp?size=512&download=1'],

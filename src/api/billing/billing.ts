@@ -1,5 +1,5 @@
 /**
- * /billing: what plans cost, the workspace's subscription, its checkouts. The rules are in billing/.
+ * /billing: what plans cost, the workspace's subscription, its checkouts. The rules are in product/billing/.
  * Amounts are in major units. Nothing here touches a redirect.
  */
 import { z } from 'zod';

@@ -53,7 +53,7 @@ function openPortal(billing: Billing): Route {
   });
 }
 
-/** Has no actor and parses no JSON: the signature is over the bytes, which billing/ checks and reads. */
+/** Has no actor and parses no JSON: the signature is over the bytes, which product/billing/ checks and reads. */
 function receiveStripeEvent(billing: Billing): Route {
   return {
     method: 'POST',

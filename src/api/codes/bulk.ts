@@ -5,7 +5,7 @@
  *
  * A row is checked by the schema and the rules of a single create, and fails by itself. Once read, a request is
  * carried out completely, even when its client leaves. Under an Idempotency-Key its results are stored batch by
- * batch (codes/bulk/bulk-requests.ts), so a request that was cut off continues where it stopped.
+ * batch (product/codes/bulk/bulk-requests.ts), so a request that was cut off continues where it stopped.
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';

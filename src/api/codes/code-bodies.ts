@@ -1,4 +1,4 @@
-/** Bodies of codes as the domain takes them. A body with faults of its schema gets those of the rules of codes/ too. */
+/** Bodies of codes as the domain takes them. A body with faults of its schema gets those of the rules of product/codes/ too. */
 import type { z } from 'zod';
 import type { CodeDraft } from '../../product/codes/code-creation.ts';
 import {

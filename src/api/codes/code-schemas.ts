@@ -1,5 +1,5 @@
 /**
- * QR codes on the wire: what a client may send and what it gets. The bounds are those of codes/rules.ts.
+ * QR codes on the wire: what a client may send and what it gets. The bounds are those of product/codes/rules.ts.
  * Objects are strict: an unknown field is a typing error, which is reported and not ignored.
  */
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
  * /qr-codes: create, list, read, change, replace, delete. Shapes in, records out; the rules are those of
- * codes/. The answer of a create is kept for its Idempotency-Key in the create's transaction.
+ * product/codes/. The answer of a create is kept for its Idempotency-Key in the create's transaction.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
  * Where a code leads, on the wire: rules, splits, UTM parameters, and the states that a code can be in. The bounds are those
- * of model/routing/routing.ts; codes/routing/route-faults.ts checks rules between fields.
+ * of model/routing/routing.ts; product/codes/routing/route-faults.ts checks rules between fields.
  */
 import { z } from 'zod';
 import { expiresAtMsMax } from '../../product/codes/rules.ts';

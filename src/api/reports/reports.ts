@@ -1,7 +1,6 @@
 /**
  * /reports: links that show the numbers of a code or a campaign to people without an account. The rules are in
- * src/product/reports; public-pages.ts answers a link. Only answers to members who may create links have them: a viewer's key lists
- * reports without links.
+ * product/reports/; public-pages.ts answers a link. A member who may not create links lists reports without them.
  */
 import { z } from 'zod';
 import {

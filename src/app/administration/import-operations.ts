@@ -1,5 +1,5 @@
 /**
- * The import of a file, batch by batch (codes/bulk/code-import.ts); operations/import/import-file.ts reads the file. A batch names
+ * The import of a file, batch by batch (product/codes/bulk/code-import.ts); operations/import/import-file.ts reads the file. A batch names
  * the row it follows, so a repeated one is refused.
  */
 import { z } from 'zod';

@@ -1,18 +1,18 @@
 /**
- * The data folder. One service at a time locks it (app/folder/folder-lock.ts). Commands (`keys`, …) ask that service (commands/),
- * or lock the folder if none runs.
+ * The data folder. One service at a time locks it (folder-lock.ts). Commands (`keys`, …) ask that service
+ * (app/commands/), or lock the folder if none runs.
  *
  *   management.mdb   workspaces, users, keys, codes, their outbox
  *   scans.mdb        blocks, rollups, watermarks
  *   delivery.mdb     pending deliveries, the retry wheel, dead letters
  *   delivery.results.0, .1   attempts answered and not yet committed
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
- *   journal/installation.json   the journals' mark (app/folder/)
+ *   journal/installation.json   the journals' mark (folder-parts.ts)
  *   cache/           tables of fonts, safe to delete
  *   signing-keys.json, visitor.key   secrets (0600)
  *   first-start.json   sign-in and key of the first start, until they have been shown
  *   last-backup      rewritten by each backup of this folder
- *   service.pid      the process that owns it (app/folder/pid-file.ts)
+ *   service.pid      the process that owns it (pid-file.ts)
  *   service.sock     the lock; service.<random> is a new one before its rename
  *   .restoring/      an unfinished restore (backup/restore.ts)
  */

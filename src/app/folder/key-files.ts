@@ -3,7 +3,7 @@
  * another key every API key would get a 401, or visitors would count twice.
  *
  *   visitor.key          16 random bytes: one key, under the name of the file
- *   signing-keys.json    several, by kid; the first one signs (workspaces/signing-keys.ts)
+ *   signing-keys.json    several, by kid; the first one signs (product/workspaces/signing-keys.ts)
  *
  * A rotation renames the file before it commits the fingerprint: an unknown kid is of a rotation that crashed in between.
  * A missing kid was removed by hand.

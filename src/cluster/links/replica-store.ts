@@ -1,6 +1,6 @@
 /**
  * The links of a cluster in the store of an edge: a management.mdb with only these tables filled, so that the code that loads
- * links on a core works here too (codes/links/):
+ * links on a core works here too (product/codes/links/):
  *
  *   links                            as the core has them
  *   workspace_pages, page_changes    as the core has them, with numbers of the edge's own

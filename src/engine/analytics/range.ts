@@ -3,8 +3,9 @@
  * since the last checkpoint, all in one snapshot. The cost depends on the months in the range, not on the scans; a code
  * without a summary costs one look-up.
  *
- * In a time zone, the edges of a range lie within UTC days. If the day is cut there (days/day.ts), its pieces are added. If
- * not, but all of its scans lie on one side, it is added or left out; else the caller counts that part from raw scans.
+ * In a time zone, the edges of a range lie within UTC days. If the day is cut there (counting/days/day.ts), its pieces are
+ * added. If not, but all of its scans lie on one side, it is added or left out; else the caller counts that part from raw
+ * scans.
  */
 import { quarterMs } from '../../model/day.ts';
 import { readOr } from '../../model/failure.ts';

@@ -1,5 +1,6 @@
 /**
- * The routing of a code: where it leads, for whom and when. src/engine/routes/ compiles it into a program for the redirect threads.
+ * The routing of a code: where it leads, for whom and when. engine/routes/ compiles it into a program for the redirect
+ * threads.
  *
  *   states   deleted, paused, not begun, expired, used up     -> `fallbackUrl`, or a page with the reason
  *   rules    the first one that matches                       -> its target, or a variant of its split

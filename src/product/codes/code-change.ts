@@ -35,7 +35,7 @@ export type CodeChange = { readonly target?: string | undefined } & {
     | null;
 } & { readonly design?: object | null | undefined };
 
-/** Checks that a code can be scanned in this design. The wiring hands it in from images/. */
+/** Checks that a code can be scanned in this design. The wiring hands it in from product/images/. */
 export interface DesignRule {
   /**
    * @param code the fields that alone decide what the symbol says

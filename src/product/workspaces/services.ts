@@ -1,5 +1,5 @@
 /**
- * Opens all of workspaces/: the app calls this once, the API uses what it returns.
+ * Opens all of product/workspaces/: the app calls this once, the API uses what it returns.
  */
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../model/clock.ts';

@@ -6,7 +6,8 @@
  *
  * The first one signs, all of them verify: a rotation puts a new one in front, and tokens of the
  * older ones stay good until their secret is taken out. The file is complete before it has its name,
- * so a start that dies leaves none or a whole one. It is made with its data folder and never again: management.mdb has a fingerprint of each key (app/folder/key-files.ts).
+ * so a start that dies leaves none or a whole one. It is made with its data folder and never again: management.mdb has a
+ * fingerprint of each key (app/folder/key-files.ts).
  */
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
 import {

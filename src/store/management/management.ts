@@ -14,7 +14,7 @@
  *   short_codes          folded short code                                    -> codeNo, never removed
  *   external_ids         [workspaceNo, external id]                           -> codeNo of a live code
  *   links                codeNo >> 4                                          -> block of links (link-blocks.ts)
- *   idempotency          [workspaceNo, name]  (workspaces/idempotency.ts)      -> StoredAnswer
+ *   idempotency          [workspaceNo, name]  (product/workspaces/idempotency.ts)      -> StoredAnswer
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
  *   …                    ids and indexes as declared below; product-tables.ts, pages.ts, cluster.ts
  */

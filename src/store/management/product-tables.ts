@@ -10,7 +10,7 @@
  *   provider_events         provider's event id -> time received, ms
  *   campaign_codes          decides; `code_campaigns` and the term `campaign` (code-keys.ts) repeat it
  *   conversion_days         [codeNo, day];  conversion_keys: [workspaceNo, external id]
- *   bulk_requests           [workspaceNo, name]: sender and Idempotency-Key (workspaces/idempotency.ts)
+ *   bulk_requests           [workspaceNo, name]: sender and Idempotency-Key (product/workspaces/idempotency.ts)
  *   bulk_answers            [workspaceNo, name, first row] -> JSON lines, one a row
  *   imports                 [workspaceNo, SHA-256 of file and options, hex]
  *   logos                   [workspaceNo, name]: 32 hexadecimal digits of the picture's SHA-256

@@ -6,7 +6,7 @@ import { anyText } from '../../model/any-text.ts';
 
 const available = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'tr', 'ja'];
 
-/** As the conditions of rules take it (routes/program-reader.ts). */
+/** As the conditions of rules take it (engine/routes/program-reader.ts). */
 const matchesLanguage = (header: string, ranges: readonly string[]): boolean => {
   const language = preferredLanguage(header);
   const isIn = (range: string): boolean => language === range || language.startsWith(`${range}-`);

@@ -68,7 +68,7 @@ it('scans of days, codes, countries, cities and devices are all of them, in anot
   }
 });
 
-// The service has read each design back before it stored it (test/images/scannable.whole.test.ts).
+// The service has read each design back before it stored it (test/product/images/design.test.ts).
 it('sixty codes and campaigns in every state, people in every role', async () => {
   const codes = await allCodes();
   const statuses = Map.groupBy(codes, ({ status }) => word(status));

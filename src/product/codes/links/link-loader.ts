@@ -140,7 +140,7 @@ export class LinkLoader {
 
   /**
    * Brings the newest committed link of a code into the link table.
-   * @throws Failure storage_full, overloaded (links/writer.ts): the change is committed all the same,
+   * @throws Failure storage_full, overloaded (engine/links/writer.ts): the change is committed all the same,
    *   and `publishPending` brings it in when the table has capacity again
    */
   publish(code: QrCodeRecord): void {

@@ -5,7 +5,7 @@
 import type { Link } from '../../../engine/links/layout.ts';
 
 export interface LinkTable {
-  /** Fills the table at start; links/writer.ts has its preconditions. */
+  /** Fills the table at start; engine/links/writer.ts has its preconditions. */
   bulkLoad(link: Omit<Link, 'scansLeft'>): void;
   put(link: Link): void;
   delete(key: string): void;
