@@ -8,7 +8,7 @@ import { ClientAddresses } from '../platform/uws/client-address.ts';
 import type { Handler, Reply, Request } from '../platform/uws/request.ts';
 import type { WorkspaceServices } from '../product/workspaces/services.ts';
 import type { Base } from './modules.ts';
-import { watchShedConnections } from './operator-metrics.ts';
+import { watchShedConnections } from './metrics/operator-metrics.ts';
 
 const drainMsMax = 3_000;
 

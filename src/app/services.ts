@@ -12,10 +12,10 @@ import { CampaignScheduler, type Counting } from '../product/campaigns/campaign-
 import { CodeRetention, type CodeRetentionOptions } from '../product/codes/code-retention.ts';
 import { type Closers, openWithClosers } from '../platform/closers.ts';
 import { isPage } from '../dashboard/paths.ts';
-import { createMetrics, registerEngineMetrics } from './engine-metrics.ts';
-import { engineChecks, meteredHealth } from './operator-metrics.ts';
+import { createMetrics, registerEngineMetrics } from './metrics/engine-metrics.ts';
+import { engineChecks, meteredHealth } from './metrics/operator-metrics.ts';
 import type { EngineThreads } from '../engine/threads.ts';
-import { StoredData } from './stored-data.ts';
+import { StoredData } from './metrics/stored-data.ts';
 import { DashboardFiles } from '../api/server/dashboard-files.ts';
 import { createImageCache } from '../product/images/image-cache.ts';
 import { registerImageMetrics } from '../product/images/image-service.ts';

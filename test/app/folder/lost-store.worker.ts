@@ -4,7 +4,7 @@
  */
 import { closeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { watchLostStores } from '../../../src/app/stored-data.ts';
+import { watchLostStores } from '../../../src/app/metrics/stored-data.ts';
 import { Signal } from '../../../src/model/signal.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { createLog } from '../../../src/platform/log.ts';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { watchLostStores } from '../../../src/app/stored-data.ts';
+import { watchLostStores } from '../../../src/app/metrics/stored-data.ts';
 import { Signal } from '../../../src/model/signal.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { createLog } from '../../../src/platform/log.ts';

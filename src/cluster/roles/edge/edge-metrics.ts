@@ -1,7 +1,7 @@
 /** The health checks of an edge, and its metrics, under the names that every node uses. */
 import type { LinkReplica } from '../../links/link-replica.ts';
 import type { LinkLoader } from '../../../product/codes/links/link-loader.ts';
-import { registerLinkTable, registerRedirects } from '../../../app/engine-metrics.ts';
+import { registerLinkTable, registerRedirects } from '../../../app/metrics/engine-metrics.ts';
 import type { LinkWriter } from '../../../engine/links/writer.ts';
 import type { Management } from '../../../store/management/management.ts';
 import type { HealthCheck } from '../../../platform/health.ts';

@@ -3,20 +3,20 @@ import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, test } from 'vitest';
-import { loadConfig } from '../../src/platform/config/config.ts';
-import { backup } from '../../src/app/folder/backup/backup.ts';
-import { meteredHealth } from '../../src/app/operator-metrics.ts';
-import { JournalLag } from '../../src/engine/journal/journal-lag.ts';
-import { JournalPositions } from '../../src/engine/journal/positions.ts';
-import { shipped } from '../../src/platform/shipped.ts';
-import { Metrics } from '../../src/platform/metrics.ts';
-import { TestClock } from '../support/fakes/test-clock.ts';
-import { temporaryFolder } from '../store/temporary-management.ts';
-import { makeWholeFolder, quiet } from './folder/whole-folder.ts';
-import { memoryDisk } from './folder/memory-disk.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
+import { backup } from '../../../src/app/folder/backup/backup.ts';
+import { meteredHealth } from '../../../src/app/metrics/operator-metrics.ts';
+import { JournalLag } from '../../../src/engine/journal/journal-lag.ts';
+import { JournalPositions } from '../../../src/engine/journal/positions.ts';
+import { shipped } from '../../../src/platform/shipped.ts';
+import { Metrics } from '../../../src/platform/metrics.ts';
+import { TestClock } from '../../support/fakes/test-clock.ts';
+import { temporaryFolder } from '../../store/temporary-management.ts';
+import { makeWholeFolder, quiet } from '../folder/whole-folder.ts';
+import { memoryDisk } from '../folder/memory-disk.ts';
 
 const fixture = (name: string): string =>
-  fileURLToPath(new URL(`../fixtures/receiver-tls/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../fixtures/receiver-tls/${name}`, import.meta.url));
 
 test('health by check, program, free disk, last backup and certificate', async () => {
   const parent = temporaryFolder(memoryDisk);

@@ -1,12 +1,12 @@
 /** What the machine allows, read from what Linux says, against what the service needs. */
 import { expect, it, test } from 'vitest';
-import { loadConfig } from '../../src/platform/config/config.ts';
-import { leanEnvironment } from '../../src/app/machine/allocator.ts';
+import { loadConfig } from '../../../src/platform/config/config.ts';
+import { leanEnvironment } from '../../../src/app/machine/allocator.ts';
 import {
   leastDescriptors,
   reservedDescriptors,
   shareDescriptors,
-} from '../../src/app/machine/descriptors.ts';
+} from '../../../src/app/machine/descriptors.ts';
 import {
   assertLimits,
   examineLimits,
@@ -15,7 +15,7 @@ import {
   parseLimits,
   pidsFolders,
   threadsLeft,
-} from '../../src/app/machine/machine-limits.ts';
+} from '../../../src/app/machine/machine-limits.ts';
 import {
   attemptsMax,
   fitToMemory,
@@ -24,8 +24,8 @@ import {
   memoryShares,
   shardBounds,
   threadCounts,
-} from '../../src/app/machine/machine-plan.ts';
-import { fewThreads } from '../support/process.ts';
+} from '../../../src/app/machine/machine-plan.ts';
+import { fewThreads } from '../../support/process.ts';
 
 const gibibyte = 2 ** 30;
 const ample: Limits = {

@@ -1,18 +1,18 @@
 /** Health checks and the metrics that an operator alerts on, for each node. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../platform/config/config.ts';
-import { certificateEndMs } from '../platform/uws/port.ts';
-import type { Clock } from '../model/clock.ts';
-import { shipped } from '../platform/shipped.ts';
-import { freeBytes } from '../store/space-guard.ts';
-import { checkHealth, type HealthCheck, type HealthReport } from '../platform/health.ts';
-import type { Logger } from '../platform/log.ts';
-import type { Metrics } from '../platform/metrics.ts';
-import { Ticker } from '../platform/ticker.ts';
-import { type DataFolder, lastBackupName } from './folder/data-folder.ts';
-import type { Base } from './modules.ts';
-import type { Engine } from './open-engine.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { certificateEndMs } from '../../platform/uws/port.ts';
+import type { Clock } from '../../model/clock.ts';
+import { shipped } from '../../platform/shipped.ts';
+import { freeBytes } from '../../store/space-guard.ts';
+import { checkHealth, type HealthCheck, type HealthReport } from '../../platform/health.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { Ticker } from '../../platform/ticker.ts';
+import { type DataFolder, lastBackupName } from '../folder/data-folder.ts';
+import type { Base } from '../modules.ts';
+import type { Engine } from '../open-engine.ts';
 import type { StoredData } from './stored-data.ts';
 
 interface Node {

@@ -4,12 +4,12 @@
  * Each thread notes the damage that it reads, and shards send theirs with their figures. A record that several threads have
  * found counts once. It is a warning only: the service serves all other records. A file that LMDB gives up ends the process.
  */
-import type { DamagedRecord } from '../store/damage.ts';
-import type { StoreEnvironment } from '../store/environment.ts';
-import type { HealthCheck } from '../platform/health.ts';
-import type { Logger } from '../platform/log.ts';
-import type { Metrics } from '../platform/metrics.ts';
-import type { Signal } from '../model/signal.ts';
+import type { DamagedRecord } from '../../store/damage.ts';
+import type { StoreEnvironment } from '../../store/environment.ts';
+import type { HealthCheck } from '../../platform/health.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Signal } from '../../model/signal.ts';
 
 const loggedMax = 100;
 /** More damaged records are not counted. */

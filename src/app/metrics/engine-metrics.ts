@@ -1,20 +1,20 @@
 /** The metrics of redirect threads, shards, the link table and the LMDB environments, read at each scrape. */
-import type { Base } from './modules.ts';
-import type { Engine } from './open-engine.ts';
-import type { LinkWriter } from '../engine/links/writer.ts';
-import type { Clock } from '../model/clock.ts';
-import { unshown } from '../engine/counting/scanned-event.ts';
-import type { Logger } from '../platform/log.ts';
-import { linesLost } from '../platform/service-log.ts';
-import { Metrics } from '../platform/metrics.ts';
-import type { Lag } from '../engine/journal/journal-lag.ts';
-import { errorPageKinds } from '../engine/redirect/pages.ts';
-import { redirectTotals, type RedirectThreads } from '../engine/redirect/redirect-threads.ts';
+import type { Base } from '../modules.ts';
+import type { Engine } from '../open-engine.ts';
+import type { LinkWriter } from '../../engine/links/writer.ts';
+import type { Clock } from '../../model/clock.ts';
+import { unshown } from '../../engine/counting/scanned-event.ts';
+import type { Logger } from '../../platform/log.ts';
+import { linesLost } from '../../platform/service-log.ts';
+import { Metrics } from '../../platform/metrics.ts';
+import type { Lag } from '../../engine/journal/journal-lag.ts';
+import { errorPageKinds } from '../../engine/redirect/pages.ts';
+import { redirectTotals, type RedirectThreads } from '../../engine/redirect/redirect-threads.ts';
 import {
   type ShardState,
   type ShardThreads,
   shardTotals,
-} from '../engine/counting/shard-threads.ts';
+} from '../../engine/counting/shard-threads.ts';
 
 const microsecondsPerSecond = 1_000_000;
 /** Bytes of a journal record with an ordinary user agent: turns a lag in bytes into scans. */
