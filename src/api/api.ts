@@ -9,7 +9,7 @@
  *   /health/…
  *
  * Every error becomes an answer here: a Failure becomes its problem, any other error a 500 whose cause is only in the log.
- * In a cluster each answer passes the gate (cluster/gate.ts).
+ * In a cluster each answer passes the gate (api/cluster/gate.ts).
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 /**
- * The domain modules that the API calls. Modules with threads are typed by the few methods that the API
+ * The modules that the API calls. Modules with threads are typed by the few methods that the API
  * uses, so that a test can replace them.
  */
 import type { ClusterAccess } from './cluster/cluster.ts';

@@ -4,7 +4,7 @@
  *   lock      the data folder; at a takeover (`serve --takeover`) the running service keeps it until `examine`
  *   examine   the machine, then every part of the folder: nothing changes before all is sound
  *   open      the stores; a first start makes them, and the first sign-in
- *   count     shards count what is journaled, the link table is filled, redirect threads listen
+ *   count     shards count what is journaled while links are loaded; then redirect threads listen
  *   listen    webhooks, schedulers and the API; then commands and successors may ask
  *
  * Redirects come before the API: printed codes must work first. A stop ends when every answered scan is in the store.
@@ -12,6 +12,7 @@
 import type { Config } from '../platform/config/config.ts';
 import { type Closers, openWithClosers } from '../platform/closers.ts';
 import type { Logger } from '../platform/log.ts';
+import type { WorkspaceServices } from '../product/workspaces/services.ts';
 import { shipped } from '../platform/shipped.ts';
 import { administrationOf } from './administration/administration.ts';
 import { commandTable } from './administration/operations.ts';
@@ -26,10 +27,12 @@ import {
   type Machine,
   openBase,
   openFirstStart,
+  openWorkspaceModule,
   thisMachine,
 } from './modules.ts';
 import { type Engine, startEngine } from './open-engine.ts';
-import { RunningService } from './running-service.ts';
+import { openServices } from './services.ts';
+import { RunningService } from './upgrade/running-service.ts';
 import type { PredecessorConnection } from './upgrade/predecessor-connection.ts';
 
 export interface App {
@@ -103,6 +106,8 @@ async function examine(config: Config, service: ServiceFolder): Promise<Examined
 
 interface Opened extends Examined {
   readonly base: Base;
+  /** For the first start and for commands; the services have their own. */
+  readonly workspaces: WorkspaceServices;
   readonly firstStart: FirstStart;
   readonly firstSecrets: FirstSecrets | undefined;
 }
@@ -115,33 +120,36 @@ async function open(
   closers: Closers,
 ): Promise<Opened> {
   const { service, parts, heldPorts } = examined;
-  const running = { ...thisMachine, ...machine };
-  await parts.make(running.randomBytes);
-  const base = openBase({ ...running, config, folder: service.folder, log, heldPorts });
+  const whole = { ...thisMachine, ...machine };
+  await parts.make(whole.randomBytes);
+  const base = openBase({ ...whole, config, folder: service.folder, log, heldPorts });
   closers.push(() => base.management.close());
-  const firstStart = openFirstStart(base);
   await parts.begin(base.management);
-  return { ...examined, base, firstStart, firstSecrets: await firstStart.open() };
+  const workspaces = openWorkspaceModule(base);
+  closers.push(() => workspaces.close());
+  const firstStart = openFirstStart(base, workspaces);
+  return { ...examined, base, workspaces, firstStart, firstSecrets: await firstStart.open() };
 }
 
 async function listen(
-  { service, base, firstStart, firstSecrets, warnings }: Opened,
+  { service, base, workspaces, firstStart, firstSecrets, warnings }: Opened,
   engine: Engine,
   closers: Closers,
 ): Promise<Omit<App, 'close'>> {
-  const running = await RunningService.open({ base, engine, service });
+  const services = await openServices({ base, engine });
+  const running = new RunningService({ base, engine, service, services });
   closers.push(() => running.stop());
-  const administration = administrationOf(base, engine.codes);
-  closers.push(() => administration.services.close());
-  service.hostTakeovers(running, {
-    ...folderCommands(service.folder),
-    ...commandTable(administration),
-  });
+  const operations = commandTable(administrationOf(base, engine.codes, workspaces));
+  service.hostTakeovers(running, { ...folderCommands(service.folder), ...operations });
   closers.push(() => service.endCommands());
   // Not earlier: a start that fails prints one line.
   for (const warning of warnings) base.log.warn(warning);
-  const { apiPort, takenOver, abandoned: failed } = running;
-  const redirectPort = engine.threads.redirects.port;
-  const secretsShown = (): void => firstStart.shown();
-  return { apiPort, redirectPort, firstSecrets, secretsShown, takenOver, failed };
+  return {
+    apiPort: services.apiPort,
+    redirectPort: engine.threads.redirects.port,
+    firstSecrets,
+    secretsShown: () => firstStart.shown(),
+    takenOver: running.takenOver,
+    failed: running.failed,
+  };
 }

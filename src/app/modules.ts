@@ -1,8 +1,8 @@
 /**
  * The modules over one data folder: one function opens each from the modules before it. The service opens all of them
- * (app.ts), a command the first few, and a test those that it needs, with its own clock and randomness.
+ * (services.ts), a command the first few, and a test those that it needs, with its own clock and randomness.
  *
- *   base: store, ids, outbox -> workspaces -> codes -> images, campaigns, billing, webhooks -> API
+ *   base: store, ids, outbox -> workspaces -> images -> codes -> webhooks, billing, campaigns -> reports -> mail
  */
 import { randomFillSync, randomInt } from 'node:crypto';
 import { Billing } from '../product/billing/billing.ts';
@@ -115,10 +115,7 @@ export function openWorkspaceModule(base: Base): WorkspaceServices {
   return openWorkspaceServices({ ...base, store, dataDir: folder.path, hashesAtOnce });
 }
 
-export function openFirstStart(
-  base: Base,
-  { workspaces, users } = openWorkspaceModule(base),
-): FirstStart {
+export function openFirstStart(base: Base, { workspaces, users }: WorkspaceServices): FirstStart {
   const { config, folder } = base;
   const secretsOf = ({ user, password, apiKey }: Bootstrapped): FirstSecrets => ({
     userId: user.id,
@@ -138,37 +135,37 @@ export function openFirstStart(
 
 export function openCodeModule(
   base: Base,
-  given: Pick<CodesOptions, 'links' | 'scansOf' | 'routesSeen' | 'designs'>,
+  needs: Pick<CodesOptions, 'links' | 'scansOf' | 'routesSeen' | 'designs'>,
 ): Codes {
   const { config, management: store } = base;
   return new Codes({
     ...base,
     store,
     shortUrlBase: config.shortUrlBase,
-    ...given,
+    ...needs,
   });
 }
 
 export function openCampaignModule(
   base: Base,
-  given: Pick<CampaignServicesOptions, 'codes' | 'scans'>,
+  needs: Pick<CampaignServicesOptions, 'codes' | 'scans'>,
 ): CampaignServices {
-  return openCampaigns({ ...base, store: base.management, ...given });
+  return openCampaigns({ ...base, store: base.management, ...needs });
 }
 
 export function openReportModule(
   { config, management: store, ids, clock }: Base,
-  given: {
+  needs: {
     readonly workspaces: WorkspaceServices;
     readonly codes: Codes;
     readonly campaigns: CampaignServices;
     readonly scans: ScanQueries;
   },
 ): ReportServices {
-  const { campaigns, analytics } = given.campaigns;
+  const { campaigns, analytics } = needs.campaigns;
   const campaignScans = analytics.subjectOf.bind(analytics);
   const brand = installationBrand(config.pages);
-  return openReports({ ...given, campaigns, campaignScans, brand, store, ids, clock });
+  return openReports({ ...needs, campaigns, campaignScans, brand, store, ids, clock });
 }
 
 /** Undefined = people confirm payments (`manual`). */
@@ -182,16 +179,21 @@ export async function openPaymentProvider({
 
 export function openBillingModule(
   base: Base,
-  given: { readonly workspaces: WorkspaceServices; readonly provider: PaymentProvider | undefined },
+  needs: { readonly workspaces: WorkspaceServices; readonly provider: PaymentProvider | undefined },
 ): Billing {
-  const { billing, api } = base.config;
-  const { provider, workspaces } = given;
+  const { config, management: store, ids, outbox, clock, log } = base;
+  const { billing, api } = config;
+  const { provider, workspaces } = needs;
   const hasPrices = Object.values(billing.prices).some(({ month, year }) => month > 0 || year > 0);
   const confirmer = billing.provider === 'none' || !hasPrices ? undefined : billing.confirmedBy;
   return new Billing({
-    ...base,
-    ...billing,
-    store: base.management,
+    store,
+    ids,
+    outbox,
+    clock,
+    log,
+    prices: billing.prices,
+    currency: billing.currency,
     plans: workspaces.workspaces,
     publicUrl: api.publicUrl,
     provider,
@@ -213,7 +215,7 @@ export function imageOptions(base: Base): ImagesOptions {
 
 export function openWebhookModule(
   base: Base,
-  given: Pick<WebhooksOptions, 'scanned' | 'sender' | 'cipher' | 'metrics' | 'cluster'>,
+  needs: Pick<WebhooksOptions, 'scanned' | 'sender' | 'cipher' | 'metrics' | 'cluster'>,
 ): Webhooks {
   const { config, folder } = base;
   const { attemptTimeoutMs, ...settings } = config.webhooks;
@@ -229,7 +231,7 @@ export function openWebhookModule(
       timeoutMs: attemptTimeoutMs,
       docsUrl: `${config.api.publicUrl}/docs/webhooks`,
     },
-    ...given,
+    ...needs,
   });
 }
 

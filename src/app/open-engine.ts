@@ -1,7 +1,9 @@
 /**
  * Opens the engine: link table, redirect threads and shards. An edge has no shards (cluster/roles/open-edge.ts).
  *
- *   shards count what is journaled -> links loaded -> redirect threads listen
+ *   shards boot, and count what is journaled ─┐
+ *   redirect threads boot                     ├─> limits loaded ─> redirect threads listen
+ *   links are loaded                         ─┘
  *
  * At a takeover the predecessor redirects meanwhile, and its journals are counted when it has ended. A scan limit may be
  * exceeded by the scans of these seconds.
@@ -112,6 +114,7 @@ function makeEngine(
   const rawQueries = new RawQueries(folder.scansFile);
   closers.push(() => rawQueries.close());
   const queries = openScanQueries(scans, (codeNo) => codes.findScanned(codeNo), rawQueries);
+  // The pool's threads read them when they load their libraries.
   setProcessVariables(libraryVariables(folder.path, inheritedFontSettings));
   const images = openImages(imageOptions(base));
   closers.push(() => images.close());

@@ -1,4 +1,4 @@
-/** The ports of the control thread: the API, the metrics, and plain HTTP beside an API with TLS. */
+/** The ports of the control thread: the API, the metrics, and plain HTTP next to an API with TLS. */
 import { createMetricsHandler } from '../api/metrics.ts';
 import { createHttpsRedirect, strictTransport } from '../api/server/https.ts';
 import { HttpServer, type HttpServerOptions } from '../api/server/server.ts';
@@ -33,7 +33,7 @@ export interface PortsOptions extends Pick<HttpServerOptions, 'handler' | 'forwa
 }
 
 /**
- * Opens the ports of metrics and of the API; beside an API with TLS, also one that redirects plain HTTP to it.
+ * Opens the ports of metrics and of the API; next to an API with TLS, also one that redirects plain HTTP to it.
  * @returns the port of the API @throws ListenError
  */
 export async function openPorts(
@@ -66,8 +66,9 @@ export async function openApiServer(
   more: Partial<HttpServerOptions> = {},
 ): Promise<HttpServer> {
   const { api } = base.config;
-  const connectionsMax = apiShare(base);
-  const own = { ...api, tls: api, headers: strictTransport(base.config), connectionsMax, ...more };
+  const { host, port } = api;
+  const headers = strictTransport(base.config);
+  const own = { host, port, tls: api, headers, connectionsMax: apiShare(base), ...more };
   return await openServer(base, own, handler);
 }
 

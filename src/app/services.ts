@@ -2,7 +2,8 @@
  * The services: all modules that change the stores, except shards (EngineThreads). One process writes at any time: at a takeover
  * the predecessor's services close before the successor opens the stores.
  *
- *   open      webhooks -> billing -> mail -> campaigns, watches, retention, digests -> metrics -> API listens -> expiry
+ *   open      workspaces -> webhooks -> billing, campaigns, reports, mail
+ *             -> schedulers: billing, watches, campaigns, retention, digests -> ports of metrics and API -> expiry
  *   close     the API drains, then everything else closes in reverse
  */
 import { ApiServer } from '../api/api.ts';

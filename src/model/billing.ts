@@ -25,7 +25,7 @@ export type BillingProvider = (typeof billingProviders)[number];
 export const confirmers = ['owner', 'operator', 'payment'] as const;
 export type Confirmer = (typeof confirmers)[number];
 
-/** `billing/subscription.ts` has every transition. */
+/** `product/billing/subscription.ts` has every transition. */
 export const subscriptionStates = ['none', 'active', 'past_due', 'canceling'] as const;
 export type SubscriptionState = (typeof subscriptionStates)[number];
 

@@ -1,4 +1,4 @@
-/** The design of a code's image. The defaults of absent fields are in `images`. */
+/** The design of a code's image. The defaults of absent fields are in `product/images/design/style.ts`. */
 export const errorCorrections = ['L', 'M', 'Q', 'H'] as const;
 export type ErrorCorrection = (typeof errorCorrections)[number];
 

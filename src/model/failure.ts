@@ -1,5 +1,5 @@
 /**
- * Expected failures: a closed set, mapped to HTTP in `api/problem.ts`. Every other exception is a defect: logged, answered
+ * Expected failures: a closed set, mapped to HTTP in `api/kernel/problem.ts`. Every other exception is a defect: logged, answered
  * with 500, and not described to the client.
  */
 export type FailureCode =

@@ -59,7 +59,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     else if (node.level === 'ok') findings.push(...(await parts(config)));
   }
   if (config.cluster.nats.length > 0) {
-    const { diagnoseCluster } = await import('../cluster/roles/doctor/cluster-doctor.ts');
+    const { diagnoseCluster } = await import('../cluster/doctor/cluster-doctor.ts');
     findings.push(...(await diagnoseCluster(config, { clock: systemClock })));
   }
   for (const listener of [config.redirect, config.api]) {

@@ -7,7 +7,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { NodeError } from '../cluster/nodes/node-error.ts';
 import { ConfigError } from '../platform/config/config.ts';
-import { systemReason } from '../app/folder/backup/system-reason.ts';
+import { systemReason } from '../app/folder/system-reason.ts';
 import { DataFolderError } from '../app/folder/data-folder.ts';
 import { MachineLimitError } from '../app/machine/machine-limits.ts';
 import { ListenError } from '../platform/uws/port.ts';

@@ -20,7 +20,7 @@ export const workers = {
   redirect: 'engine/redirect/redirect.worker.ts',
   render: 'product/images/render.worker.ts',
   attempt: 'webhooks/attempt/attempt.worker.ts',
-  'target-request': 'webhooks/attempt/target-request.worker.ts',
+  'target-request': 'product/watches/target-request.worker.ts',
   folder: 'app/commands/folder.worker.ts',
   'scan-transfer': 'cluster/scans/scan-transfer.worker.ts',
   'raw-query': 'engine/analytics/raw/raw-query.worker.ts',

@@ -1,5 +1,5 @@
 /**
- * What faults.md promises of request bodies: refused at little cost, never a 5xx, never a dead service.
+ * Request bodies are refused at little cost, never a 5xx, never a dead service.
  */
 import { connect } from 'node:net';
 import fc from 'fast-check';

@@ -13,7 +13,7 @@ import {
   isFollowed,
   type LogBeginningOptions,
   LogBegunError,
-} from '../../src/cluster/log-beginning.ts';
+} from '../../src/cluster/log/log-beginning.ts';
 import { Applier, emptyPosition } from '../../src/cluster/log/applier.ts';
 import { EnvironmentStore } from '../../src/cluster/log/environment-store.ts';
 import { LogPruning } from '../../src/cluster/log/log-pruning.ts';
@@ -23,7 +23,7 @@ import {
   nodeFileName,
   readNodeFile,
 } from '../../src/cluster/nodes/node-file.ts';
-import { StoreReplication } from '../../src/cluster/store-replication.ts';
+import { StoreReplication } from '../../src/cluster/log/store-replication.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
 import { openDataFolder } from '../../src/app/folder/data-folder.ts';
 import { beginInstallation } from '../../src/app/folder/installation.ts';

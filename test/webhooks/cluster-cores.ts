@@ -10,7 +10,7 @@ import { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { Signal } from '../../src/model/signal.ts';
 import type { AttemptTask } from '../../src/model/webhook.ts';
-import { BlockMarks } from '../../src/cluster/roles/scans/block-marks.ts';
+import { BlockNotes } from '../../src/cluster/scans/block-notes.ts';
 import { Outbox } from '../../src/webhooks/outbox.ts';
 import { type DeliveryTables, openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import type { Management } from '../../src/store/management/management.ts';
@@ -33,7 +33,7 @@ export class Core {
   readonly tables: DeliveryTables;
   readonly store: EnvironmentStore;
   readonly committed = new Signal();
-  readonly marks: BlockMarks;
+  readonly marks: BlockNotes;
   /** Blocks up to here may expire, as webhooks have said here. */
   delivered = 0;
   webhooks: Webhooks | undefined;
@@ -49,7 +49,7 @@ export class Core {
     this.tables = openDeliveryTables(join(temporaryFolder(), 'delivery.mdb'), 'create');
     this.store = new EnvironmentStore(this.tables.environment);
     const scans = this.engine.store;
-    this.marks = new BlockMarks({
+    this.marks = new BlockNotes({
       base: { ...base, log },
       scans,
       store: name,

@@ -1,4 +1,4 @@
-/** Bodies of codes as the domain takes them. A body with faults of its schema gets those of the rules of product/codes/ too. */
+/** Bodies of codes as the product takes them. A body with faults of its schema gets those of the rules of product/codes/ too. */
 import type { z } from 'zod';
 import type { CodeDraft } from '../../product/codes/code-creation.ts';
 import {
@@ -70,7 +70,7 @@ export function importedDrafts(shortUrlBase: string): (row: unknown) => CodeDraf
   return (row) => rowDraft(schema, row);
 }
 
-/** A checked body under the domain's names. */
+/** A checked body under the names of the product. */
 export function fieldsOf<B extends Times>({
   expiresAt,
   startsAt,

@@ -19,8 +19,8 @@ export function check<S extends z.ZodType>(schema: S, value: unknown): Checked<z
 }
 
 /**
- * Adds the faults of the domain to those of the schema, one a field, so that an answer names all of them. If the schema finds
- * no fault, the domain checks the body itself.
+ * Adds the faults of the product to those of the schema, one a field, so that an answer names all of them. If the schema finds
+ * no fault, the product checks the body itself.
  *
  * @param faultsOf called with the sound parts of the body
  */

@@ -1,4 +1,4 @@
-/** /team/members: who belongs to the workspace, with which role. The rules are in workspaces/members. */
+/** /team/members: who belongs to the workspace, with which role. The rules are in product/workspaces/members.ts. */
 import { z } from 'zod';
 import type { Member } from '../../product/workspaces/members.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';

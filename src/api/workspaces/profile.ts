@@ -1,4 +1,4 @@
-/** /profile: the signed-in person's own name and e-mail address. The rules are in workspaces/profile. */
+/** /profile: the signed-in person's own name and e-mail address. The rules are in product/workspaces/profile/profiles.ts. */
 import { z } from 'zod';
 import { Failure, invalid } from '../../model/failure.ts';
 import { foldEmail } from '../../model/fold.ts';

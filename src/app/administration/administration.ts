@@ -35,11 +35,11 @@ export interface OpenAdministration extends Administration {
   close(): Promise<void>;
 }
 
-/** Of a running service. The caller closes `services`. */
+/** Of a running service. */
 export function administrationOf(
   base: Base,
   codes: Codes,
-  services: WorkspaceServices = openWorkspaceModule(base),
+  services: WorkspaceServices,
 ): Administration {
   return {
     services,

@@ -1,5 +1,5 @@
 /**
- * Asks the service that runs on a data folder to run a command, over the folder's lock (../takeover/messages.ts).
+ * Asks the service that runs on a data folder to run a command, over the folder's lock (../upgrade/messages.ts).
  *
  * A command that has not started is asked for again: while a service starts, stops or is upgraded, while another command has
  * the folder, and when the service ends before it answers. A command that has started is never repeated.

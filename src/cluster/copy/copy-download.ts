@@ -22,7 +22,7 @@ import {
   newer,
   numbersOf,
 } from '../../app/folder/backup/manifest.ts';
-import { systemReason } from '../../app/folder/backup/system-reason.ts';
+import { systemReason } from '../../app/folder/system-reason.ts';
 import { DataFolderError } from '../../app/folder/data-folder.ts';
 import { messageOf } from '../../model/failure.ts';
 import { textAt } from '../../model/json.ts';

@@ -6,7 +6,7 @@
  *   ──▶ .copying/ is removed
  *
  * While there is a `.copying` the folder has no data: whatever else is in it, the next start takes a copy from the
- * beginning. Every state in between is a folder whose first start is not finished (engine/installation), so that a start
+ * beginning. Every state in between is a folder whose first start is not finished (app/folder/installation.ts), so that a start
  * may look at it.
  *
  * A standby is asked first, the leader last: making a copy keeps a core's disk busy.

@@ -1,6 +1,6 @@
 /**
  * A cluster begins with the data of its first core: that registers itself and publishes its keys in its own data. Then the log
- * begins with the data (cluster/log-beginning.ts), and every other core copies it.
+ * begins with the data (cluster/log/log-beginning.ts), and every other core copies it.
  */
 import { hostname } from 'node:os';
 import { ClusterKeys } from '../nodes/cluster-keys.ts';

@@ -1,5 +1,5 @@
 /** The metrics of a core as a part of its cluster. */
-import type { StoreReplication } from '../store-replication.ts';
+import type { StoreReplication } from '../log/store-replication.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { CoreExchange } from './core-exchange.ts';
 import type { FollowingCore } from './core-following.ts';

@@ -9,7 +9,7 @@
  * (store/scans/block-marks.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { StoreReplication } from '../store-replication.ts';
+import { StoreReplication } from '../log/store-replication.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Base } from '../../app/modules.ts';
 import { openDeliveryTables } from '../../store/delivery/delivery.ts';

@@ -17,7 +17,7 @@ import { startRetention } from '../../app/services.ts';
 import { joinAgain, listenMs } from './claim-start.ts';
 import { type CoreExchange, openExchange } from './core-exchange.ts';
 import type { CoreNode } from './core-node.ts';
-import { BlockMarks } from './scans/block-marks.ts';
+import { BlockNotes } from '../scans/block-notes.ts';
 import { Upkeep } from './upkeep.ts';
 
 export interface FollowingCore extends CoreNode {
@@ -70,7 +70,7 @@ export function follow(core: FollowingCore, closers: Closers): void {
 }
 
 function startScans({ base, identity, engine, scans, replication, delivery }: FollowingCore): void {
-  const marks = new BlockMarks({
+  const marks = new BlockNotes({
     base,
     scans: engine.scans,
     store: identity.node,

@@ -14,7 +14,7 @@ import type { NodeIdentity } from '../nodes/node-file.ts';
 import { Registry } from '../nodes/registry.ts';
 import { checkSecret } from '../nodes/secrets.ts';
 import { ReadPositions } from '../scans/received-positions.ts';
-import { StoreReplication } from '../store-replication.ts';
+import { StoreReplication } from '../log/store-replication.ts';
 import type { Closers } from '../../platform/closers.ts';
 import type { EngineThreadsOptions } from '../../engine/threads.ts';
 import type { Base } from '../../app/modules.ts';

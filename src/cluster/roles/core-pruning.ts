@@ -3,7 +3,7 @@ import { LogPruning, type LogPruningOptions } from '../log/log-pruning.ts';
 import type { LogName } from '../nats/log-streams.ts';
 import { NatsLog } from '../nats/nats-log.ts';
 import { scanStream, scanSubject } from '../scans/scan-messages.ts';
-import type { StoreReplication } from '../store-replication.ts';
+import type { StoreReplication } from '../log/store-replication.ts';
 import type { Closers } from '../../platform/closers.ts';
 import { systemTimers } from '../../platform/system-clock.ts';
 import type { CoreNode } from './core-node.ts';

@@ -19,6 +19,7 @@ import { openServices, type Services, type ServicesCluster } from '../../app/ser
 import { systemTimers } from '../../platform/system-clock.ts';
 import type { HealthCheck } from '../../platform/health.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import { addressQuota } from '../../product/workspaces/memory-quota.ts';
 import { registerClusterMetrics } from './cluster-metrics.ts';
 import type { CoreControl } from './core-control.ts';
@@ -41,18 +42,20 @@ export class CoreRoles {
   readonly #control: CoreControl;
   readonly #checks: readonly HealthCheck[];
   #closing: Promise<void> = Promise.resolve();
-  #firstStart: FirstStart | undefined;
+  readonly #firstStart: FirstStart;
   #services: Pick<Services, 'endDeliveries'> | undefined;
   firstSecrets: FirstSecrets | undefined;
 
-  constructor(core: FollowingCore, control: CoreControl) {
+  /** @param workspaces for the first start */
+  constructor(core: FollowingCore, control: CoreControl, workspaces: WorkspaceServices) {
     this.#core = core;
     this.#control = control;
+    this.#firstStart = openFirstStart(core.base, workspaces);
     this.#checks = checksOf(core);
   }
 
   secretsShown(): void {
-    this.#firstStart?.shown();
+    this.#firstStart.shown();
   }
 
   async lead(): Promise<OpenRole> {
@@ -61,7 +64,6 @@ export class CoreRoles {
     await this.#closing;
     await delivery.lead();
     await engine.refresher.refresh();
-    this.#firstStart = openFirstStart(base);
     this.firstSecrets = await this.#firstStart.open();
     return await openWithClosers(async (closers) => {
       const feed = openFeed(this.#core);

@@ -13,7 +13,7 @@ import { MachineProof } from '../machine-proof.ts';
 import { beginCopying, copyCore, endCopying, isCopying } from '../copy/copy-receiver.ts';
 import { emptyChain } from '../log/entry.ts';
 import { EnvironmentStore } from '../log/environment-store.ts';
-import { answered, beginLog, lastIn, LogBegunError, nameData } from '../log-beginning.ts';
+import { answered, beginLog, lastIn, LogBegunError, nameData } from '../log/log-beginning.ts';
 import { streamOf } from '../nats/log-streams.ts';
 import { ClusterKeys } from '../nodes/cluster-keys.ts';
 import { joinCluster } from '../nodes/join.ts';

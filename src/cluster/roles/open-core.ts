@@ -27,7 +27,7 @@ import { type ExaminedFolder, ServiceFolder } from '../../app/folder/service-fol
 import { fitToMemory } from '../../app/machine/machine-plan.ts';
 import { raiseBlocks } from '../../app/folder/numbers.ts';
 import { portsOf, examineMachine } from '../../app/machine/start-checks.ts';
-import { openBase, thisMachine } from '../../app/modules.ts';
+import { openBase, openWorkspaceModule, thisMachine } from '../../app/modules.ts';
 import { startEngine } from '../../app/open-engine.ts';
 import type { Logger } from '../../platform/log.ts';
 import { claim } from './claim-start.ts';
@@ -92,9 +92,10 @@ async function open(
   const node = openCoreNode({ context, base, identity }, onRole, following);
   const engine = await startEngine(base, closers, undefined, (scans) => engineNode(node, scans));
   const core = await openFollowing(node, engine, following, closers);
-  const administration = administrationOf(base, engine.codes);
+  const workspaces = openWorkspaceModule(base);
+  const administration = administrationOf(base, engine.codes, workspaces);
   const control = openControl(core, commandsOf(administration));
-  const roles = new CoreRoles(core, control);
+  const roles = new CoreRoles(core, control, workspaces);
   const lifecycle: LeaderLifecycle = new LeaderLifecycle({
     isLeading: () => node.replication.isLeading,
     lead: () => roles.lead(),
@@ -102,7 +103,7 @@ async function open(
     onChanged: () => engine.threads.cancelStop(),
     log,
   });
-  // No writes follow.
+  // Runs when the role has closed: no writes follow.
   closers.push(() => release(core));
   closers.push(async () => {
     engine.threads.beginStop();
@@ -110,7 +111,7 @@ async function open(
   });
   // A standby first: the API's port answers from here on.
   await lifecycle.update();
-  closers.push(() => administration.services.close());
+  closers.push(() => workspaces.close());
   service.hostTakeovers(noTakeovers, { ...folderCommands(service.folder), ...control.commands });
   closers.push(() => service.endCommands());
   follow(core, following);

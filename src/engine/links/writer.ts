@@ -301,7 +301,7 @@ const tombstone: Link = {
   state: 'deleted',
 };
 
-/** The domain modules validate; a wrong value here is a defect. */
+/** The product validates; a wrong value here is a defect. */
 function checkLink({ target, expiresAtMs, scansLeft }: Link): void {
   if (target.length < 1 || target.length > targetBytesMax) {
     throw new Error(

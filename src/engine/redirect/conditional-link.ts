@@ -1,5 +1,5 @@
 /**
- * Decides the answer of a link that is not plain: it may have ended, have no scan left, or have a program (routes/).
+ * Decides the answer of a link that is not plain: it may have ended, have no scan left, or have a program (engine/routes/).
  *
  *   deleted, damaged  ->  paused  ->  not begun  ->  expired  ->  used up  ->  rules, split, target
  *   └─ a page            └─ the fallback, or a page with the reason              bots, previews, prefetches: the target

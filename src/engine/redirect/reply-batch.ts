@@ -20,7 +20,7 @@ export const redirectHead = [
   'X-Content-Type-Options: nosniff',
   'X-Robots-Tag: noindex',
 ].join('\r\n');
-/** uWS does not write this header when it closes by itself (framing.ts). */
+/** uWS does not write this header when it closes by itself (platform/uws/framing.ts). */
 const closingRedirectHead = `${redirectHead}\r\nConnection: close`;
 
 /** A full batch is answered early. epoll returns at most 1,024 events. */
@@ -178,7 +178,7 @@ export class ReplyBatch {
     response.onAborted((this.#abortHandlers[place] ??= this.#abortHandler(place)));
   }
 
-  /** Removes scans whose connections have ended, for example by a second request that came early (framing.ts). */
+  /** Removes scans whose connections have ended, for example by a second request that came early (platform/uws/framing.ts). */
   removeAborted(scans: ScanBatch): void {
     for (let place = this.#count - 1; place >= 0; place--) {
       if (this.#aborted[place] === 0) continue;

@@ -1,8 +1,8 @@
 /** `quietzone cluster adopt`, `join` and `reseed`: what is done to the data folder of a machine that is stopped. */
 import { type Config, ConfigError } from '../../platform/config/config.ts';
-import { adopt } from '../../cluster/roles/stopped/adopt.ts';
-import { join, type JoinOptions } from '../../cluster/roles/stopped/join.ts';
-import { reseed } from '../../cluster/roles/stopped/reseed.ts';
+import { adopt } from '../../cluster/stopped/adopt.ts';
+import { join, type JoinOptions } from '../../cluster/stopped/join.ts';
+import { reseed } from '../../cluster/stopped/reseed.ts';
 import type { Process } from '../command.ts';
 
 /** @throws ConfigError, NodeError, DataFolderError: the message is for the operator */

@@ -1,7 +1,7 @@
 /**
- * The secrets in links: 256 bits, derived from an id under a key that is not in the store (workspaces/secret-cipher.ts). The
- * store has the SHA-256 alone, by which a token is looked up. A link can be shown again because it is derived again. The
- * data file, or a backup without `signing-keys.json`, opens no link.
+ * The secrets in links: 256 bits, derived from an id under a key that is not in the store
+ * (product/workspaces/secret-cipher.ts). The store has the SHA-256 alone, by which a token is looked up. A link can be shown
+ * again because it is derived again. The data file, or a backup without `signing-keys.json`, opens no link.
  *
  * After a change of the signing keys an existing link still opens, by its hash, but cannot be shown again.
  */

@@ -102,7 +102,7 @@ function lifeOf(subject: ReportSubject, nowMs: number): Life {
 
 /**
  * The numbers by days of a zone, or by those of UTC where the zone's are not known.
- * @param read throws what scans/query throws
+ * @param read throws what engine/analytics throws
  */
 export async function readLocal<T>(
   calendar: Calendar,

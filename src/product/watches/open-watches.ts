@@ -18,7 +18,7 @@ import type { ScanAnalytics } from '../../engine/analytics/analytics.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { openTargetChecker } from '../../webhooks/attempt/target-checker.ts';
+import { openTargetChecker } from './target-checker.ts';
 import { Incidents, type IncidentsOptions } from './incidents.ts';
 import { type CountingMarks, Running } from './running.ts';
 import { Subjects, type WatchedCodes } from './subjects.ts';

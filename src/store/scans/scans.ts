@@ -2,7 +2,7 @@
  * The `scans` environment: written by the shards, read by everyone.
  *
  *   summaries    code u32                      total, newest block, newest day
- *   days         code u32 | day u16 | piece u8  a piece of a closed day (counting/days/day.ts): rollup and inline sketch;
+ *   days         code u32 | day u16 | piece u8  a piece of a closed day (engine/counting/days/day.ts): rollup and inline sketch;
  *                                              the first piece, mostly the only one, has no number in its key
  *   months       code u32 | month u16          sum and union of a month's closed days
  *   chunks       code u32 | span u16 | i u8    a sketch's chunk; span = day, or 0xf000 + month; i = piece * 16 + chunk

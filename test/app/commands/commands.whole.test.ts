@@ -251,7 +251,7 @@ describe('of a whole folder', () => {
 
   test('a transaction of the service that is under way does not stop a command', async () => {
     const child = fork(new URL('writing.child.ts', import.meta.url), [folder.path]);
-    const late = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    const late = setTimeout(() => child.kill('SIGKILL'), 120_000);
     expect(await once(child, 'exit')).toEqual([0, null]);
     clearTimeout(late);
   });

@@ -22,7 +22,7 @@ import { backup, type BackupOptions } from '../../../src/app/folder/backup/backu
 import { copyEnvironment, copyFile } from '../../../src/app/folder/backup/copy-files.ts';
 import { pinSnapshot } from '../../../src/app/folder/backup/folder-access.ts';
 import { restore } from '../../../src/app/folder/backup/restore.ts';
-import { systemReason } from '../../../src/app/folder/backup/system-reason.ts';
+import { systemReason } from '../../../src/app/folder/system-reason.ts';
 import {
   type DataFolder,
   openDataFolder,

@@ -3,7 +3,7 @@ import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { beginNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { boundsOf, hasMajority } from '../../../src/cluster/nats/nats-stream.ts';
-import { StoreReplication } from '../../../src/cluster/store-replication.ts';
+import { StoreReplication } from '../../../src/cluster/log/store-replication.ts';
 import { systemTimers } from '../../../src/platform/system-clock.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';

@@ -10,7 +10,7 @@ import { logStream } from '../../../src/cluster/nats/log-streams.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { readNodeFile } from '../../../src/cluster/nodes/node-file.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
-import { adopt } from '../../../src/cluster/roles/stopped/adopt.ts';
+import { adopt } from '../../../src/cluster/stopped/adopt.ts';
 import { makeStream, withNatsServer, temporaryBrokers } from '../nats/brokers.ts';
 import { word } from '../../support/client.ts';
 import { openReceiver, type Receiver } from '../../support/fakes/receiver.ts';

@@ -11,7 +11,7 @@ import { logStream } from '../../../src/cluster/nats/log-streams.ts';
 import { writeNodeFile } from '../../../src/cluster/nodes/node-file.ts';
 import { scanStream, scanSubjects } from '../../../src/cluster/scans/scan-messages.ts';
 import { loadConfig } from '../../../src/platform/config/config.ts';
-import { diagnoseCluster } from '../../../src/cluster/roles/doctor/cluster-doctor.ts';
+import { diagnoseCluster } from '../../../src/cluster/doctor/cluster-doctor.ts';
 import { systemClock } from '../../../src/platform/system-clock.ts';
 import { makeStream, openNats, startBrokers, withNatsServer } from '../nats/brokers.ts';
 import { FakeNats } from '../nats/fake-nats.ts';

@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/platform/config/config.ts';
-import { reseed } from '../../../src/cluster/roles/stopped/reseed.ts';
+import { reseed } from '../../../src/cluster/stopped/reseed.ts';
 import { withNatsServer } from '../nats/brokers.ts';
 import { openReceiver, type Receiver } from '../../support/fakes/receiver.ts';
 import { type CommandResult, runCommand } from '../../support/process.ts';

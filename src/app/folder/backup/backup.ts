@@ -24,7 +24,7 @@ import {
 } from './copy-files.ts';
 import { type FolderAccess, ownAccess } from './folder-access.ts';
 import { manifestName, manifestVersion, ownVersions } from './manifest.ts';
-import { inWords } from './system-reason.ts';
+import { inWords } from '../system-reason.ts';
 import {
   DataFolderError,
   type DataFolder,

@@ -22,7 +22,7 @@ import {
   sizeOf,
 } from './copy-files.ts';
 import { readManifest } from './manifest.ts';
-import { inWords } from './system-reason.ts';
+import { inWords } from '../system-reason.ts';
 import {
   DataFolderError,
   type DataFolder,

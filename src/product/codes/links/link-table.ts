@@ -1,5 +1,5 @@
 /**
- * The interface through which a committed change reaches the redirect threads; `links/` implements it in shared memory.
+ * The interface through which a committed change reaches the redirect threads; engine/links/writer.ts implements it in shared memory.
  * Every redirect thread sees the effect of `put` and `delete` when they return.
  */
 import type { Link } from '../../../engine/links/layout.ts';

@@ -75,7 +75,7 @@ export function moveTerms(
   raiseVersion(store, code.workspaceNo);
 }
 
-/** Of tags that are new to the workspace, or respelled (codes/tags.ts). */
+/** Of tags that are new to the workspace, or respelled (../tags.ts). */
 function keepSpellings(
   store: Management,
   { workspaceNo, tags }: QrCodeRecord,

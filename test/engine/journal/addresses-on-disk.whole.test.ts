@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { journalFolder, segmentFile } from '../../../src/engine/journal/segments.ts';
-import { frameOf } from '../../engine/journal/journal-files.ts';
+import { frameOf } from './journal-files.ts';
 import { openFilesIn } from '../../support/leaks.ts';
 import { runCommand, withDataFolder } from '../../support/process.ts';
 import { readIfThere } from '../../../src/platform/small-files.ts';

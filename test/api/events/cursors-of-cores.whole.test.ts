@@ -16,7 +16,7 @@ import type { Management } from '../../../src/store/management/management.ts';
 import { SecretCipher } from '../../../src/product/workspaces/secret-cipher.ts';
 import { temporaryManagement } from '../../store/temporary-management.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
-import { EngineHarness, type ScanInput, scanOf } from './engine-harness.ts';
+import { EngineHarness, type ScanInput, scanOf } from '../../engine/counting/engine-harness.ts';
 
 const [journals, codes, workspaceNo] = [2, 40, 1];
 const stepMs = 2_000;

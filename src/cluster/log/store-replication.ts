@@ -8,18 +8,18 @@
  * Brokers may be away when this begins, and for as long as they like: the stream is made when they answer. It is made again
  * where they have lost it: without a stream nothing would ever say that it lacks what was applied.
  */
-import type { Timers } from '../model/clock.ts';
-import type { StoreEnvironment } from '../store/environment.ts';
-import type { Logger } from '../platform/log.ts';
-import type { Leader } from './log/entry.ts';
-import { EnvironmentStore } from './log/environment-store.ts';
-import { storageFull } from './log/ordered-log.ts';
-import type { TimedLog } from './log/log-pruning.ts';
-import { LogReplicator, type ReplicatorStatus, type Stop } from './log/replicator.ts';
-import { type LogName, logStream } from './nats/log-streams.ts';
-import type { NatsConnection } from './nats/nats-connection.ts';
-import { NatsLog } from './nats/nats-log.ts';
-import { type KeptStream, keepStream } from './nats/nats-stream.ts';
+import type { Timers } from '../../model/clock.ts';
+import type { StoreEnvironment } from '../../store/environment.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Leader } from './entry.ts';
+import { EnvironmentStore } from './environment-store.ts';
+import { storageFull } from './ordered-log.ts';
+import type { TimedLog } from './log-pruning.ts';
+import { LogReplicator, type ReplicatorStatus, type Stop } from './replicator.ts';
+import { type LogName, logStream } from '../nats/log-streams.ts';
+import type { NatsConnection } from '../nats/nats-connection.ts';
+import { NatsLog } from '../nats/nats-log.ts';
+import { type KeptStream, keepStream } from '../nats/nats-stream.ts';
 
 /** Of a leader, on every machine of the cluster alike. */
 const leaseMs = 3_000;

@@ -3,8 +3,8 @@ import type { AttemptSettings } from '../../model/webhook.ts';
 import type { TargetRequest } from '../../model/watches/watch.ts';
 import { systemClock } from '../../platform/system-clock.ts';
 import { threadEntry } from '../../platform/workers/entry.ts';
-import { Attempts } from './attempt.ts';
-import { openNameLookup } from './name-lookup.ts';
+import { Attempts } from '../../webhooks/attempt/attempt.ts';
+import { openNameLookup } from '../../webhooks/attempt/name-lookup.ts';
 
 // undici creates an error for each header above the limit, thousands a chunk; their stacks would cost 90 ms.
 Error.stackTraceLimit = 0;

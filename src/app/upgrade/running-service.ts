@@ -1,30 +1,34 @@
 /**
- * The running service's side of a takeover (app/upgrade/messages.ts has the order).
+ * A service that can be taken over: it closes its services for a successor, step by step (messages.ts has the order).
  *
  *   yield     the API and the services close, shards count what is journaled: only redirects are left
  *   finish    redirect threads stop listening and sync their journals; open connections are sent to new ones
  *   ended     the process exits when its connections are closed
  */
-import type { ServiceFolder } from './folder/service-folder.ts';
-import { messageOf } from '../model/failure.ts';
-import { portsOf } from './machine/start-checks.ts';
-import type { TakeoverHost } from './upgrade/host-takeovers.ts';
-import { dataVersions } from './modules.ts';
-import { shipped } from '../platform/shipped.ts';
-import { openServices, type Services, type ServicesOptions } from './services.ts';
+import type { ServiceFolder } from '../folder/service-folder.ts';
+import { messageOf } from '../../model/failure.ts';
+import { portsOf } from '../machine/start-checks.ts';
+import type { TakeoverHost } from './host-takeovers.ts';
+import { type Base, dataVersions } from '../modules.ts';
+import type { Engine } from '../open-engine.ts';
+import { shipped } from '../../platform/shipped.ts';
+import type { Services } from '../services.ts';
 
 /** How long this process only redirects: then no successor has come, or the one that came hangs. */
 const yieldedMsMax = 60_000;
 
-interface HostOptions extends ServicesOptions {
+interface RunningServiceOptions {
+  readonly base: Base;
+  readonly engine: Engine;
   readonly service: ServiceFolder;
+  /** It closes them. */
+  readonly services: Services;
 }
 
 export class RunningService implements TakeoverHost {
   readonly release = shipped.version;
   readonly dataVersions = dataVersions;
-  readonly #options: HostOptions;
-  readonly #services: Services;
+  readonly #options: RunningServiceOptions;
   #closing: Promise<void> | undefined;
   #yielding: Promise<void> | undefined;
   #hasYielded = false;
@@ -33,14 +37,8 @@ export class RunningService implements TakeoverHost {
   readonly #takenOver = Promise.withResolvers<void>();
   readonly #abandoned = Promise.withResolvers<void>();
 
-  private constructor(options: HostOptions, services: Services) {
+  constructor(options: RunningServiceOptions) {
     this.#options = options;
-    this.#services = services;
-  }
-
-  /** @throws ListenError */
-  static async open(options: HostOptions): Promise<RunningService> {
-    return new RunningService(options, await openServices(options));
   }
 
   /** Resolves when the process has nothing left to do. */
@@ -49,12 +47,8 @@ export class RunningService implements TakeoverHost {
   }
 
   /** Resolves when this process only redirects, and no successor has come. */
-  get abandoned(): Promise<void> {
+  get failed(): Promise<void> {
     return this.#abandoned.promise;
-  }
-
-  get apiPort(): number {
-    return this.#services.apiPort;
   }
 
   get journals(): readonly number[] {
@@ -122,6 +116,6 @@ export class RunningService implements TakeoverHost {
   }
 
   #closeServices(): Promise<void> {
-    return (this.#closing ??= this.#services.close());
+    return (this.#closing ??= this.#options.services.close());
   }
 }

@@ -9,20 +9,20 @@
  * for no lease.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { messageOf } from '../model/failure.ts';
-import type { RandomBytes } from '../model/ids.ts';
-import type { Timers } from '../model/clock.ts';
-import type { StoreEnvironment } from '../store/environment.ts';
-import type { Logger } from '../platform/log.ts';
-import { sparseWarning } from '../platform/sparse-warning.ts';
-import type { LogPosition } from './log/applier.ts';
-import { chainAfter, chainBytes, encodeEntry, type Leader, readEntry } from './log/entry.ts';
-import { EnvironmentStore } from './log/environment-store.ts';
-import { type LogName, logStream, streamOf } from './nats/log-streams.ts';
-import type { NatsConnection } from './nats/nats-connection.ts';
-import { NatsLog } from './nats/nats-log.ts';
-import { deleteStream, ensureStream, findBounds, readEntryAt } from './nats/nats-stream.ts';
-import { NodeError } from './nodes/node-error.ts';
+import { messageOf } from '../../model/failure.ts';
+import type { RandomBytes } from '../../model/ids.ts';
+import type { Timers } from '../../model/clock.ts';
+import type { StoreEnvironment } from '../../store/environment.ts';
+import type { Logger } from '../../platform/log.ts';
+import { sparseWarning } from '../../platform/sparse-warning.ts';
+import type { LogPosition } from './applier.ts';
+import { chainAfter, chainBytes, encodeEntry, type Leader, readEntry } from './entry.ts';
+import { EnvironmentStore } from './environment-store.ts';
+import { type LogName, logStream, streamOf } from '../nats/log-streams.ts';
+import type { NatsConnection } from '../nats/nats-connection.ts';
+import { NatsLog } from '../nats/nats-log.ts';
+import { deleteStream, ensureStream, findBounds, readEntryAt } from '../nats/nats-stream.ts';
+import { NodeError } from '../nodes/node-error.ts';
 
 /**
  * Brokers that have just started refuse new streams until each has reported its disk to the others. A new stream has no leader

@@ -11,26 +11,26 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { beginLog, lastIn, LogBegunError, nameData } from '../../log-beginning.ts';
-import { EnvironmentStore } from '../../log/environment-store.ts';
-import { logNames, streamOf } from '../../nats/log-streams.ts';
-import { NodeError } from '../../nodes/node-error.ts';
+import { beginLog, lastIn, LogBegunError, nameData } from '../log/log-beginning.ts';
+import { EnvironmentStore } from '../log/environment-store.ts';
+import { logNames, streamOf } from '../nats/log-streams.ts';
+import { NodeError } from '../nodes/node-error.ts';
 import {
   checkNodeFile,
   type NodeIdentity,
   nodeFileName,
   readNodeFile,
   writeNodeFile,
-} from '../../nodes/node-file.ts';
-import { scanStream } from '../../scans/scan-messages.ts';
-import { takeAsWhole } from '../../scans/received-positions.ts';
-import { type DataFolder, openDataFolder } from '../../../app/folder/data-folder.ts';
-import { raise, raiseNumbers } from '../../../app/folder/numbers.ts';
-import { listJournals } from '../../../engine/journal/segments.ts';
-import { lowestWatermarks } from '../../../store/scans/scans.ts';
-import { createLog } from '../../../platform/log.ts';
-import { registerFirstCore } from '../begin-cluster.ts';
-import type { NodeContext } from '../context.ts';
+} from '../nodes/node-file.ts';
+import { scanStream } from '../scans/scan-messages.ts';
+import { takeAsWhole } from '../scans/received-positions.ts';
+import { type DataFolder, openDataFolder } from '../../app/folder/data-folder.ts';
+import { raise, raiseNumbers } from '../../app/folder/numbers.ts';
+import { listJournals } from '../../engine/journal/segments.ts';
+import { lowestWatermarks } from '../../store/scans/scans.ts';
+import { createLog } from '../../platform/log.ts';
+import { registerFirstCore } from '../roles/begin-cluster.ts';
+import type { NodeContext } from '../roles/context.ts';
 import {
   type StoppedNodeOptions,
   type Stores,

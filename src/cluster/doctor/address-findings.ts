@@ -1,11 +1,11 @@
 /** What is said of the addresses at which nodes of a cluster reach each other. */
 import { lookup } from 'node:dns/promises';
 import { resolve } from 'node:path';
-import { readNodeFile } from '../../nodes/node-file.ts';
-import type { Config } from '../../../platform/config/config.ts';
-import { isLocalUrl } from '../../../model/address.ts';
-import { messageOf } from '../../../model/failure.ts';
-import { bad, type DoctorFinding, good, warn } from '../../../app/machine/finding.ts';
+import { readNodeFile } from '../nodes/node-file.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { isLocalUrl } from '../../model/address.ts';
+import { messageOf } from '../../model/failure.ts';
+import { bad, type DoctorFinding, good, warn } from '../../app/machine/finding.ts';
 
 const answerMsMax = 2_000;
 

@@ -1,18 +1,18 @@
 /** What commands on a stopped node need: its data folder, locked and inspected, and brokers that answer. */
 import { existsSync } from 'node:fs';
-import { NodeError } from '../../nodes/node-error.ts';
-import type { Config } from '../../../platform/config/config.ts';
-import { type DataFolder, DataFolderError } from '../../../app/folder/data-folder.ts';
-import { assertFinished, assertSound, inspectFolder } from '../../../app/folder/installation.ts';
-import { FolderLock } from '../../../app/folder/folder-lock.ts';
-import { fitToMemory } from '../../../app/machine/machine-plan.ts';
-import { messageOf } from '../../../model/failure.ts';
-import { type Machine, thisMachine } from '../../../app/modules.ts';
-import { type DeliveryTables, openDeliveryTables } from '../../../store/delivery/delivery.ts';
-import { type Management, openManagement } from '../../../store/management/management.ts';
-import { openScanStore, type ScanStore } from '../../../store/scans/scans.ts';
-import { createLog } from '../../../platform/log.ts';
-import { connectNode, type NodeContext } from '../context.ts';
+import { NodeError } from '../nodes/node-error.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { type DataFolder, DataFolderError } from '../../app/folder/data-folder.ts';
+import { assertFinished, assertSound, inspectFolder } from '../../app/folder/installation.ts';
+import { FolderLock } from '../../app/folder/folder-lock.ts';
+import { fitToMemory } from '../../app/machine/machine-plan.ts';
+import { messageOf } from '../../model/failure.ts';
+import { type Machine, thisMachine } from '../../app/modules.ts';
+import { type DeliveryTables, openDeliveryTables } from '../../store/delivery/delivery.ts';
+import { type Management, openManagement } from '../../store/management/management.ts';
+import { openScanStore, type ScanStore } from '../../store/scans/scans.ts';
+import { createLog } from '../../platform/log.ts';
+import { connectNode, type NodeContext } from '../roles/context.ts';
 
 const connectMsMax = 10_000;
 /** A command that takes longer fails, and can be run again. */

@@ -1,10 +1,14 @@
 /** Billing from outside: addresses, shapes, roles, bad input, Stripe's webhook. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, type CallOptions, Client, type Json, word } from '../../support/client.ts';
-import { TestClock } from '../../support/fakes/test-clock.ts';
-import { makeStranger } from '../../support/test-client.ts';
-import { startTestApi, type TestApp } from '../../support/test-app.ts';
-import { openFakeStripe, type SignedEvent, stripeEnvironment } from './fake-stripe.ts';
+import { type Answer, type CallOptions, Client, type Json, word } from '../support/client.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
+import { makeStranger } from '../support/test-client.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
+import {
+  openFakeStripe,
+  type SignedEvent,
+  stripeEnvironment,
+} from '../product/billing/fake-stripe.ts';
 
 let clock: TestClock;
 let service: TestApp;

@@ -1,8 +1,8 @@
 /** What is said of the brokers: addresses, streams, syncing, clocks, rights. */
-import type { BrokersSeen } from '../../nats/broker-inspection.ts';
-import { proofMsMax } from '../../machine-proof.ts';
-import type { Config } from '../../../platform/config/config.ts';
-import { bad, type DoctorFinding, good, warn } from '../../../app/machine/finding.ts';
+import type { BrokersSeen } from '../nats/broker-inspection.ts';
+import { proofMsMax } from '../machine-proof.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { bad, type DoctorFinding, good, warn } from '../../app/machine/finding.ts';
 
 /** Below it one machine less stops the cluster. */
 const brokersMin = 3;

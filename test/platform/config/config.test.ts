@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { ConfigError, environmentName, loadConfig } from '../../src/platform/config/config.ts';
-import { shipped } from '../../src/platform/shipped.ts';
+import { ConfigError, environmentName, loadConfig } from '../../../src/platform/config/config.ts';
+import { shipped } from '../../../src/platform/shipped.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -137,7 +137,7 @@ test('loadConfig names every fault with its source', () => {
 /** config/README.md has every setting with its default and its variable, and none besides; guides and compose.yaml name real ones. */
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
-const defaults: unknown = JSON.parse(read('../../config/default.json'));
+const defaults: unknown = JSON.parse(read('../../../config/default.json'));
 
 /** Leaves of the settings by their path; a list is a leaf. */
 function leaves(value: unknown, path: readonly string[] = []): Map<string, unknown> {
@@ -149,7 +149,7 @@ function leaves(value: unknown, path: readonly string[] = []): Map<string, unkno
 }
 
 const rows = [
-  ...read('../../config/README.md').matchAll(/^\| `([\w.*]+)` \| (.+?) \| `(.+?)` \| .+ \|$/gm),
+  ...read('../../../config/README.md').matchAll(/^\| `([\w.*]+)` \| (.+?) \| `(.+?)` \| .+ \|$/gm),
 ];
 
 test('the table has each setting of the schema once', () => {
@@ -174,10 +174,10 @@ test('each row has the default and the variable of its setting', () => {
 });
 
 test('a setting that README or a guide names exists', () => {
-  const guides = readdirSync(new URL('../../src/api/docs/guides', import.meta.url));
+  const guides = readdirSync(new URL('../../../src/api/docs/guides', import.meta.url));
   const texts = [
-    '../../README.md',
-    ...guides.map((name) => `../../src/api/docs/guides/${name}`),
+    '../../../README.md',
+    ...guides.map((name) => `../../../src/api/docs/guides/${name}`),
   ].map(read);
   const settings = [...leaves(defaults).keys()];
   const groups = new Set(settings.map((path) => path.split('.')[0]));
@@ -190,9 +190,9 @@ test('a setting that README or a guide names exists', () => {
 });
 
 test('compose.yaml runs the image of this version, and every setting in it is one', () => {
-  const compose = read('../../config/compose.yaml');
+  const compose = read('../../../config/compose.yaml');
   expect(compose).toContain(`image: quietzone:${shipped.version}\n`);
-  expect(read('../../config/release/packages/Dockerfile')).toContain(
+  expect(read('../../../config/release/packages/Dockerfile')).toContain(
     ` quietzone:${shipped.version} `,
   );
   const [, settings = ''] = /^    environment:\n([^]*?)^    volumes:/m.exec(compose) ?? [];

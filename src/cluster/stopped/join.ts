@@ -9,22 +9,22 @@
 import { mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join as pathOf } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { lastIn } from '../../log-beginning.ts';
-import { streamOf } from '../../nats/log-streams.ts';
-import { coreBeats, readBeat } from '../../nodes/beat-message.ts';
-import { NodeError } from '../../nodes/node-error.ts';
+import { lastIn } from '../log/log-beginning.ts';
+import { streamOf } from '../nats/log-streams.ts';
+import { coreBeats, readBeat } from '../nodes/beat-message.ts';
+import { NodeError } from '../nodes/node-error.ts';
 import {
   checkNodeFile,
   type NodeIdentity,
   nodeFileName,
   readNodeFile,
-} from '../../nodes/node-file.ts';
-import { type DataFolder, openDataFolder } from '../../../app/folder/data-folder.ts';
-import { syncFolder } from '../../../platform/small-files.ts';
-import { isLockName, withFolderLock } from '../../../app/folder/folder-lock.ts';
-import { journalEnd, journalFolder } from '../../../engine/journal/segments.ts';
-import { systemClock } from '../../../platform/system-clock.ts';
-import type { NodeContext } from '../context.ts';
+} from '../nodes/node-file.ts';
+import { type DataFolder, openDataFolder } from '../../app/folder/data-folder.ts';
+import { syncFolder } from '../../platform/small-files.ts';
+import { isLockName, withFolderLock } from '../../app/folder/folder-lock.ts';
+import { journalEnd, journalFolder } from '../../engine/journal/segments.ts';
+import { systemClock } from '../../platform/system-clock.ts';
+import type { NodeContext } from '../roles/context.ts';
 import { type StoppedNodeOptions, withBrokers } from './stopped-node.ts';
 
 const setAside = '.set-aside-';

@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Browser, type BrowserName } from '../../src/model/scan.ts';
+import { Browser, type BrowserName } from '../../../src/model/scan.ts';
 import {
   conditionsMax,
   type RouteRule,
@@ -10,16 +10,16 @@ import {
   routeTargetsMax,
   rulesMax,
   splitMax,
-} from '../../src/model/routing/routing.ts';
-import { programBytesMax } from '../../src/engine/routes/program-layout.ts';
+} from '../../../src/model/routing/routing.ts';
+import { programBytesMax } from '../../../src/engine/routes/program-layout.ts';
 import {
   linkBlockBytesMax,
   linkIn,
   linksIn,
   type StoredLink,
   withLink,
-} from '../../src/engine/links/link-blocks.ts';
-import { programOf, taggedProgram } from '../engine/links/routed.ts';
+} from '../../../src/engine/links/link-blocks.ts';
+import { programOf, taggedProgram } from './routed.ts';
 
 const urlBytesMax = 2_048;
 const numbered = (no: number, length: number, letter: string): string =>

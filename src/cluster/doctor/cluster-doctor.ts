@@ -4,25 +4,25 @@
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isFollowed } from '../../log-beginning.ts';
-import type { LogPosition } from '../../log/applier.ts';
-import { EnvironmentStore } from '../../log/environment-store.ts';
-import { inspectBrokers } from '../../nats/broker-inspection.ts';
-import { logNames, logStream } from '../../nats/log-streams.ts';
-import { beginNats } from '../../nats/nats-connection.ts';
-import { beatSubject, coreBeats } from '../../nodes/beat-message.ts';
-import { ClusterKeys } from '../../nodes/cluster-keys.ts';
-import { joinSubject } from '../../nodes/join.ts';
-import { checkSecret } from '../../nodes/secrets.ts';
-import { scanStream, scanSubject, scanSubjects } from '../../scans/scan-messages.ts';
-import type { Config } from '../../../platform/config/config.ts';
-import { askService } from '../../../app/commands/ask-service.ts';
-import { type DataFolder, dataFolderAt } from '../../../app/folder/data-folder.ts';
-import { folderOwner, withFolderLock } from '../../../app/folder/folder-lock.ts';
-import type { Clock } from '../../../model/clock.ts';
-import { messageOf } from '../../../model/failure.ts';
-import { openManagement } from '../../../store/management/management.ts';
-import { natsOptionsOf } from '../context.ts';
+import { isFollowed } from '../log/log-beginning.ts';
+import type { LogPosition } from '../log/applier.ts';
+import { EnvironmentStore } from '../log/environment-store.ts';
+import { inspectBrokers } from '../nats/broker-inspection.ts';
+import { logNames, logStream } from '../nats/log-streams.ts';
+import { beginNats } from '../nats/nats-connection.ts';
+import { beatSubject, coreBeats } from '../nodes/beat-message.ts';
+import { ClusterKeys } from '../nodes/cluster-keys.ts';
+import { joinSubject } from '../nodes/join.ts';
+import { checkSecret } from '../nodes/secrets.ts';
+import { scanStream, scanSubject, scanSubjects } from '../scans/scan-messages.ts';
+import type { Config } from '../../platform/config/config.ts';
+import { askService } from '../../app/commands/ask-service.ts';
+import { type DataFolder, dataFolderAt } from '../../app/folder/data-folder.ts';
+import { folderOwner, withFolderLock } from '../../app/folder/folder-lock.ts';
+import type { Clock } from '../../model/clock.ts';
+import { messageOf } from '../../model/failure.ts';
+import { openManagement } from '../../store/management/management.ts';
+import { natsOptionsOf } from '../roles/context.ts';
 import { advertisedFindings, coreAddressFindings } from './address-findings.ts';
 import {
   askMonitor,
@@ -30,7 +30,7 @@ import {
   rightsFindings,
   streamingFindings,
 } from './broker-findings.ts';
-import { bad, type DoctorFinding, good } from '../../../app/machine/finding.ts';
+import { bad, type DoctorFinding, good } from '../../app/machine/finding.ts';
 
 export interface ClusterDoctorOptions {
   readonly clock: Pick<Clock, 'now'>;

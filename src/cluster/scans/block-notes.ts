@@ -2,22 +2,22 @@
  * Notes each 10 s where this core's blocks end in the journals (store/scans/block-marks.ts). While it leads, it also puts its
  * newest note into the store of deliveries: by it the next leader converts the block numbers there to its own.
  */
-import type { Base } from '../../../app/modules.ts';
-import { type DeliveryTables, scanStoreKey } from '../../../store/delivery/delivery.ts';
+import type { Base } from '../../app/modules.ts';
+import { type DeliveryTables, scanStoreKey } from '../../store/delivery/delivery.ts';
 import {
   type BlockMark,
-  type BlockMarks as MarkTable,
+  type BlockMarks,
   currentMark,
   markUpTo,
   putMark,
-} from '../../../store/scans/block-marks.ts';
-import { newestSequence, type ScanStore } from '../../../store/scans/scans.ts';
-import { Ticker } from '../../../platform/ticker.ts';
+} from '../../store/scans/block-marks.ts';
+import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
+import { Ticker } from '../../platform/ticker.ts';
 
 /** The next leader may send again what this core sent in this time. */
 const noteMs = 10_000;
 
-export interface BlockMarksOptions {
+export interface BlockNotesOptions {
   readonly base: Pick<Base, 'clock' | 'log'>;
   readonly scans: ScanStore;
   /** Names the store of scans. */
@@ -27,11 +27,11 @@ export interface BlockMarksOptions {
   readonly isLeading: () => boolean;
 }
 
-export class BlockMarks {
-  readonly #options: BlockMarksOptions;
+export class BlockNotes {
+  readonly #options: BlockNotesOptions;
   readonly #ticker: Ticker;
 
-  constructor(options: BlockMarksOptions) {
+  constructor(options: BlockNotesOptions) {
     this.#options = options;
     this.#ticker = new Ticker({
       everyMs: noteMs,
@@ -72,7 +72,7 @@ export class BlockMarks {
   }
 }
 
-function isNoted(marks: MarkTable, sequence: number, mark: BlockMark): boolean {
+function isNoted(marks: BlockMarks, sequence: number, mark: BlockMark): boolean {
   const last = markUpTo(marks, sequence);
   return last?.key[0] === sequence && JSON.stringify(last.value) === JSON.stringify(mark);
 }

@@ -1,5 +1,5 @@
 /** The reasons for which the system refuses to read or write, in words. */
-import { DataFolderError } from '../data-folder.ts';
+import { DataFolderError } from './data-folder.ts';
 
 const meanings: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left there',

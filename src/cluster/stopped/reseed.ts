@@ -8,14 +8,14 @@
  * (log-beginning.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { beginLog, deleteLog, isFollowed, lastIn } from '../../log-beginning.ts';
-import type { LogPosition } from '../../log/applier.ts';
-import { EnvironmentStore } from '../../log/environment-store.ts';
-import { type LogName, logNames, streamOf } from '../../nats/log-streams.ts';
-import { NodeError } from '../../nodes/node-error.ts';
-import { checkNodeFile, readNodeFile } from '../../nodes/node-file.ts';
-import { openDataFolder } from '../../../app/folder/data-folder.ts';
-import type { NodeContext } from '../context.ts';
+import { beginLog, deleteLog, isFollowed, lastIn } from '../log/log-beginning.ts';
+import type { LogPosition } from '../log/applier.ts';
+import { EnvironmentStore } from '../log/environment-store.ts';
+import { type LogName, logNames, streamOf } from '../nats/log-streams.ts';
+import { NodeError } from '../nodes/node-error.ts';
+import { checkNodeFile, readNodeFile } from '../nodes/node-file.ts';
+import { openDataFolder } from '../../app/folder/data-folder.ts';
+import type { NodeContext } from '../roles/context.ts';
 import {
   type StoppedNodeOptions,
   type Stores,

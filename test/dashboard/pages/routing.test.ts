@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { QrCode } from '../../src/dashboard/client/wire.ts';
+import type { QrCode } from '../../../src/dashboard/client/wire.ts';
 import {
   changeOf,
   draftOf,
@@ -12,12 +12,12 @@ import {
   newKey,
   type RuleDraft,
   type VariantDraft,
-} from '../../src/dashboard/pages/code/routing/route-draft.ts';
-import { RouteFaults } from '../../src/dashboard/pages/code/routing/route-faults.ts';
-import { outcomeText, sentenceOf } from '../../src/dashboard/pages/code/routing/sentence.ts';
-import { wholePercents } from '../../src/dashboard/pages/code/routing/shares.ts';
-import { labelPattern, reservedLabels } from '../../src/model/routing/labels.ts';
-import type { RouteConditions } from '../../src/model/routing/routing.ts';
+} from '../../../src/dashboard/pages/code/routing/route-draft.ts';
+import { RouteFaults } from '../../../src/dashboard/pages/code/routing/route-faults.ts';
+import { outcomeText, sentenceOf } from '../../../src/dashboard/pages/code/routing/sentence.ts';
+import { wholePercents } from '../../../src/dashboard/pages/code/routing/shares.ts';
+import { labelPattern, reservedLabels } from '../../../src/model/routing/labels.ts';
+import type { RouteConditions } from '../../../src/model/routing/routing.ts';
 
 const timezone = 'Europe/Berlin';
 const workdays = ['mon', 'tue', 'wed', 'thu', 'fri'] as const;
