@@ -21,7 +21,7 @@ const read = (folder: string) =>
 
 const src = read('src');
 
-it('imports go down only, and a library lives in one place', () => {
+it('imports go down only, and a library stays in its folders', () => {
   expect(src.length).toBeGreaterThan(500);
   expect(checkArrows(src)).toEqual([]);
 });

@@ -1,10 +1,10 @@
 /**
- * The eleven doors of src. Imports go down only; a type is a dependency like any other. oxlint finds circles within a
- * door (`import/no-cycle`).
+ * The eleven doors of src, in reading order. A door imports only the doors in its row; a type is a dependency like any
+ * other. oxlint finds circles within a door (`import/no-cycle`).
  */
 import { finding, type Import, type Law } from './source.ts';
 
-/** A door -> the doors that its files may import beside their own, and beside `model`. From high to low. */
+/** A door -> the doors that its files may import, besides their own and `model`. */
 const doors: Readonly<Record<string, string>> = {
   operations: 'cluster app product engine store platform',
   cluster: 'app api product webhooks engine store platform',
