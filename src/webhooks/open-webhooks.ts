@@ -17,6 +17,7 @@
 import type { Clock, SteadyClock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
+import type { EndpointNo } from '../model/numbers.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from './outbox.ts';
 import { type DeliveryTables, openDeliveryTables } from '../store/delivery/delivery.ts';
@@ -178,7 +179,7 @@ function openScheduler(
     // Finds commits that fired no signal here.
     management.environment.refresh();
     if (endpoints.isAny) sender.warm?.();
-    dispatcher.wakeAll();
+    dispatcher.wake('fresh', feeds.withWork());
     for (const router of routers) router.wake();
     scanned?.onDelivered(feeds.floor('scans'));
   };
@@ -218,11 +219,18 @@ function once(run: () => Promise<void>): () => Promise<void> {
 
 type Sending = ReturnType<typeof openSending>;
 
+/** Whatever gets work wakes the dispatcher, which is made last. */
 function openSending(options: WebhooksOptions, sender: AttemptSender) {
   const { clock, steady, log, settings, scanned, metrics } = options;
   const tables = options.cluster?.tables ?? openDeliveryTables(options.file);
   const journal = new ResultJournal(options.file);
-  const store = new DeliveryStore({ tables, clock, steady, keptMax: settings.deliveriesKept });
+  const store = new DeliveryStore({
+    tables,
+    clock,
+    steady,
+    keptMax: settings.deliveriesKept,
+    onWork: (nos) => dispatcher.wake('rows', nos),
+  });
   const takeover = openTakeover(options, tables);
   const guard = new AddressGuard(settings.allowNetworks);
   const endpoints = new Endpoints({
@@ -233,12 +241,24 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     cipher: options.cipher,
     urlFault: (url) => urlFault(guard, url),
     lastBlock: () => newestBlock(scanned?.store),
+    onChange: (no, record) => {
+      if (record?.status !== 'enabled') drain.start(no);
+      // Attempts that a thread got in advance have the former address, secrets and status.
+      sender.recall?.(no);
+    },
     numbers: takeover && numbersOf(options),
   });
   const readers = openReaders(options, store.wheelClock);
-  const feeds = new Feeds({ store, endpoints, readers, takeover });
+  const onWork = (nos: Iterable<EndpointNo>): void => dispatcher.wake('fresh', nos);
+  const feeds = new Feeds({ store, endpoints, readers, takeover, onWork });
   const routers = readers.map((reader) => new Router({ feeds, reader, clock, log }));
-  const drain = new EndpointDrain({ store, feeds, endpoints, log });
+  const drain = new EndpointDrain({
+    store,
+    feeds,
+    endpoints,
+    log,
+    isActive: (delivery) => dispatcher.isActive(delivery),
+  });
   const dispatcher = new Dispatcher({
     store,
     journal,

@@ -23,6 +23,7 @@ function openEndpoints() {
   const clock = new TestClock();
   const ids = createIdSource(clock, getRandomValues);
   const state = { lastBlock: 7, prefix: 'encrypted.' };
+  const changes: Array<readonly [number, string | undefined]> = [];
   const open = (): Endpoints =>
     new Endpoints({
       management: temporary.store,
@@ -38,12 +39,13 @@ function openEndpoints() {
       },
       urlFault: () => undefined,
       lastBlock: () => state.lastBlock,
+      onChange: (no, record) => changes.push([no, record?.disabledReason ?? record?.status]),
     });
   const outbox = new Outbox(temporary.store, ids, clock);
   const happen = async (): Promise<void> => {
     await temporary.store.environment.transaction(() => outbox.append('member.joined', 1, {}));
   };
-  return { temporary, clock, state, happen, open, store: open() };
+  return { temporary, clock, state, changes, happen, open, store: open() };
 }
 
 test('an endpoint listens to what it subscribes to, in its workspace, while enabled', async () => {
@@ -178,10 +180,8 @@ test('without the key that encrypted its secrets an endpoint is disabled until i
   expect([again.secretsOf(no), again.isAnyFor('qr.created')]).toEqual([[secret], true]);
 });
 
-test('the dispatcher disables what is gone; listeners are called for every change', async () => {
-  const { store } = openEndpoints();
-  const changes: Array<readonly [number, string | undefined]> = [];
-  store.onChange((no, record) => changes.push([no, record?.disabledReason ?? record?.status]));
+test('an endpoint that is gone is disabled; every change is reported', async () => {
+  const { store, changes } = openEndpoints();
   const { endpoint } = await store.create(owner, wanted);
   await store.disable(endpoint.no, 'gone');
   await store.disable(endpoint.no, 'failing');

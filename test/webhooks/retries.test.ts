@@ -50,9 +50,8 @@ class Sending {
   #open(): DeliveryStore {
     const tables = openDeliveryTables(this.#path, 'create');
     const { time } = this;
-    const store = new DeliveryStore({ tables, clock: time, steady: time, keptMax: 1_000 });
-    store.onReady = (ready) => ready.forEach((no) => this.#active.add(no));
-    return store;
+    const onWork = (nos: ReadonlySet<number>) => nos.forEach((no) => this.#active.add(no));
+    return new DeliveryStore({ tables, clock: time, steady: time, keptMax: 1_000, onWork });
   }
 
   async restart(): Promise<void> {

@@ -14,22 +14,21 @@ interface DeliveryStoreOptions {
   readonly clock: Clock;
   readonly steady: SteadyClock;
   readonly keptMax: number;
+  /** Called after a commit with the endpoints that got work. */
+  readonly onWork: (endpointNos: ReadonlySet<EndpointNo>) => void;
 }
 
 export class DeliveryStore {
   readonly tables: DeliveryTables;
   readonly wheel: RetryWheel;
   readonly wheelClock: WheelClock;
-  readonly #clock: Clock;
-  readonly #keptMax: number;
+  readonly #options: DeliveryStoreOptions;
   #markedMs = 0;
-  /** Called after a commit with the endpoints that got work; the dispatcher sets it. */
-  onReady: (endpointNos: ReadonlySet<EndpointNo>) => void = () => undefined;
 
-  constructor({ tables, clock, steady, keptMax }: DeliveryStoreOptions) {
+  constructor(options: DeliveryStoreOptions) {
+    const { tables, clock, steady } = options;
+    this.#options = options;
     this.tables = tables;
-    this.#clock = clock;
-    this.#keptMax = keptMax;
     this.wheel = new RetryWheel(tables);
     this.wheelClock = new WheelClock(
       clock,
@@ -41,18 +40,19 @@ export class DeliveryStore {
   /** `work` changes only `tx`, because a caller may retry a failed commit. @throws Failure storage_full */
   async transaction<T>(work: (tx: DeliveryTransaction) => T): Promise<T> {
     const { tables, wheel, wheelClock } = this;
+    const { clock, keptMax, onWork } = this.#options;
     const ready = new Set<number>();
-    const now = { wallMs: this.#clock.now(), wheelMs: wheelClock.now() };
+    const now = { wallMs: clock.now(), wheelMs: wheelClock.now() };
     const isMarkDue = now.wheelMs - this.#markedMs >= markMs;
     const result = await tables.environment.transaction(() => {
-      const tx = new DeliveryTransaction({ tables, wheel, keptMax: this.#keptMax, now, ready });
+      const tx = new DeliveryTransaction({ tables, wheel, keptMax, now, ready });
       const done = work(tx);
       tx.finish();
       if (isMarkDue) tables.wheelClock.put('now', wheelClock.mark());
       return done;
     });
     if (isMarkDue) this.#markedMs = now.wheelMs;
-    if (ready.size > 0) this.onReady(ready);
+    if (ready.size > 0) onWork(ready);
     return result;
   }
 

@@ -131,7 +131,8 @@ export class RetryScheduler {
     const { store, dispatcher } = this.#options;
     const nowMs = store.wheelClock.now();
     if (store.wheel.lagMs(nowMs) === 0) return;
-    dispatcher.wake(await store.transaction(() => store.wheel.expire(nowMs, expireMax)));
+    const expired = await store.transaction(() => store.wheel.expire(nowMs, expireMax));
+    dispatcher.wake('rows', expired);
   }
 
   async #unschedule(idle: readonly number[]): Promise<void> {
@@ -141,7 +142,7 @@ export class RetryScheduler {
       () => new Set(idle.filter((no) => !store.wheel.unschedule(no, nowMs))),
     );
     for (const no of idle) if (!active.has(no)) dispatcher.removeIdle(no);
-    if (active.size > 0) dispatcher.wake(active);
+    if (active.size > 0) dispatcher.wake('rows', active);
   }
 
   async #deleteExpired(): Promise<void> {

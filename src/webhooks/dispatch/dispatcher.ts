@@ -71,7 +71,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { store, feeds, endpoints, sender, drain, journal, limits } = options;
+    const { store, journal, limits } = options;
     this.#scheduler = new FairScheduler(limits, {
       take: (endpointNo, request) => this.#take(endpointNo, request),
       failuresInRow: (endpointNo) => storedStats(store.tables, endpointNo)?.failuresInRow ?? 0,
@@ -86,14 +86,6 @@ export class Dispatcher {
       },
       onFault: (error) => (error === undefined ? this.#resume() : this.#pause(error)),
     });
-    // Attempts that a thread got in advance have the former address, secrets and status.
-    endpoints.onChange((endpointNo) => sender.recall?.(endpointNo));
-    drain.isActive = (delivery) => this.#scheduler.isActive(delivery);
-    store.onReady = (endpointNos) => this.wake(endpointNos);
-    feeds.onWork = (endpointNos) => {
-      for (const endpointNo of endpointNos) this.#scheduler.wake(endpointNo);
-      this.#dispatch();
-    };
   }
 
   get inFlight(): number {
@@ -113,14 +105,17 @@ export class Dispatcher {
     return this.#scheduler.isEmpty;
   }
 
-  wake(endpointNos: Iterable<EndpointNo>): void {
-    for (const endpointNo of endpointNos) this.#scheduler.wakeRows(endpointNo);
+  /** @param work `fresh`: only the feeds have got some; `rows`: due rows too */
+  wake(work: 'fresh' | 'rows', endpointNos: Iterable<EndpointNo>): void {
+    for (const endpointNo of endpointNos) {
+      if (work === 'fresh') this.#scheduler.wake(endpointNo);
+      else this.#scheduler.wakeRows(endpointNo);
+    }
     this.#dispatch();
   }
 
-  wakeAll(): void {
-    const { feeds } = this.#options;
-    feeds.onWork(feeds.withWork());
+  isActive(delivery: Pick<Delivery, 'endpointNo' | 'id'>): boolean {
+    return this.#scheduler.isActive(delivery);
   }
 
   idle(checks: number): number[] {
@@ -345,6 +340,6 @@ export class Dispatcher {
       log.error({ err }, 'disabling a webhook endpoint failed, retrying after its next failure');
     }
     this.#gone.delete(endpointNo);
-    this.wake([endpointNo]);
+    this.wake('rows', [endpointNo]);
   }
 }

@@ -30,21 +30,18 @@ interface EndpointDrainOptions {
   readonly store: DeliveryStore;
   readonly feeds: Feeds;
   readonly endpoints: Endpoints;
+  /** Whether an attempt of the delivery is in flight or commits. */
+  readonly isActive: FairScheduler<Delivery>['isActive'];
   readonly log: Logger;
 }
 
 export class EndpointDrain {
   readonly #options: EndpointDrainOptions;
   readonly #running = new Map<number, Promise<void>>();
-  /** Whether an attempt of the delivery is in flight or commits; the dispatcher sets it. */
-  isActive: FairScheduler<Delivery>['isActive'] = () => false;
   #isClosed = false;
 
   constructor(options: EndpointDrainOptions) {
     this.#options = options;
-    options.endpoints.onChange((no, record) => {
-      if (record?.status !== 'enabled') this.start(no);
-    });
   }
 
   get isQuiet(): boolean {
@@ -130,11 +127,12 @@ export class EndpointDrain {
   }
 
   #batch(endpointNo: EndpointNo): DueKey[] {
-    const { due } = this.#options.store.tables;
+    const { store, isActive } = this.#options;
+    const { due } = store.tables;
     const found: DueKey[] = [];
     for (const key of due.keys({ start: [endpointNo, 0, ''], end: [endpointNo + 1, 0, ''] })) {
       if (found.length === batchMax) break;
-      if (!this.isActive({ id: key[2], endpointNo })) found.push(key);
+      if (!isActive({ id: key[2], endpointNo })) found.push(key);
     }
     return found;
   }

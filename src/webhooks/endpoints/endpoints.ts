@@ -57,7 +57,6 @@ export interface CreatedEndpoint {
 
 /** Called with the result inside the transaction of the change. */
 type InTransaction<T> = (result: T) => void;
-type Listener = (no: EndpointNo, record: EndpointRecord | undefined) => void;
 
 interface EndpointsOptions {
   readonly management: Management;
@@ -67,6 +66,8 @@ interface EndpointsOptions {
   readonly cipher: Cipher;
   readonly urlFault: (url: string) => Fault | undefined;
   readonly lastBlock: () => number;
+  /** Called after each change with the stored record, or undefined for a deleted one. */
+  readonly onChange: (no: EndpointNo, record: EndpointRecord | undefined) => void;
   /** Only in a cluster. */
   readonly numbers?: BlockNumbers | undefined;
 }
@@ -74,7 +75,6 @@ interface EndpointsOptions {
 export class Endpoints {
   readonly #options: EndpointsOptions;
   readonly #index = new EndpointIndex();
-  readonly #listeners = new Set<Listener>();
   readonly #damaged = new Set<EndpointNo>();
   /** Decrypted secrets: a decryption costs as much as a signature. */
   readonly #secrets = new LRUCache<string, string>({ max: secretsMax });
@@ -203,7 +203,7 @@ export class Endpoints {
     return { endpoint, secret };
   }
 
-  /** Disables an endpoint for the dispatcher. A deleted endpoint stays deleted. */
+  /** Disables an endpoint that is gone or has failed for days. A deleted endpoint stays deleted. */
   async disable(no: EndpointNo, reason: DisabledReason): Promise<void> {
     if (this.#index.byNo(no)?.status !== 'enabled') return;
     try {
@@ -247,11 +247,6 @@ export class Endpoints {
       ({ expiresAtMs }) => expiresAtMs ?? [],
     );
     return ends.length === 0 ? undefined : Math.max(...ends);
-  }
-
-  /** Called after each change with the stored record, or undefined for a deleted one. */
-  onChange(listener: Listener): void {
-    this.#listeners.add(listener);
   }
 
   /** Replaces the record unless `change` returns the same one. @throws Failure not_found */
@@ -347,7 +342,7 @@ export class Endpoints {
     const record = webhooks.endpoints.get(no);
     if (record === undefined) this.#index.remove(no);
     else this.#index.put(this.#usable(record));
-    for (const listener of this.#listeners) listener(no, this.#index.byNo(no));
+    this.#options.onChange(no, this.#index.byNo(no));
   }
 
   /** Nothing is sent unsigned: if the signing keys are lost, the endpoint is disabled until it gets a new secret. */

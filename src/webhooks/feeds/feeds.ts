@@ -41,6 +41,11 @@ type FeedPair = Partial<Record<OutboxName, Feed>>;
 
 const countOf = ({ events, scans }: FeedPair): number => (events?.count ?? 0) + (scans?.count ?? 0);
 
+interface FeedsOptions extends BacklogsOptions {
+  /** Called with endpoints that got work. */
+  readonly onWork: (endpointNos: Iterable<EndpointNo>) => void;
+}
+
 export class Feeds {
   readonly #store: DeliveryStore;
   readonly #endpoints: Endpoints;
@@ -54,11 +59,11 @@ export class Feeds {
   readonly #moving = new Set<EndpointNo>();
   readonly #changed = new Set<EndpointNo>();
   #committing: ReadonlySet<Delivery> = new Set();
-  /** Called with endpoints that got work; the dispatcher sets it. */
-  onWork: (endpointNos: Iterable<EndpointNo>) => void = () => undefined;
+  readonly #onWork: FeedsOptions['onWork'];
 
-  constructor(options: BacklogsOptions) {
+  constructor(options: FeedsOptions) {
     const { store, endpoints, readers } = options;
+    this.#onWork = options.onWork;
     this.#store = store;
     this.#endpoints = endpoints;
     this.#readers = readers;
@@ -104,7 +109,7 @@ export class Feeds {
       if (this.#enqueue(name, delivery, from)) ready.add(delivery.endpointNo);
     }
     this.#routed[name] = position;
-    if (ready.size > 0) this.onWork(ready);
+    if (ready.size > 0) this.#onWork(ready);
     return hasMore;
   }
 
@@ -151,7 +156,7 @@ export class Feeds {
       throw error;
     } finally {
       this.#moving.delete(endpointNo);
-      this.onWork([endpointNo]);
+      this.#onWork([endpointNo]);
     }
     return taken.length;
   }
