@@ -33,7 +33,10 @@ import { type AttemptSender, PoolSender } from './attempt/attempt-sender.ts';
 import { AddressGuard, urlFault } from './attempt/egress.ts';
 import { Deliveries } from './deliveries/deliveries.ts';
 import { DeliveryStore } from './deliveries/delivery-store.ts';
+import { DeliveryQueue } from './dispatch/delivery-queue.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
+import { FairScheduler } from './dispatch/fair-scheduler.ts';
+import { Results } from './dispatch/results.ts';
 import { EndpointDrain } from './endpoints/endpoint-drain.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
 import { EventOutbox } from './feeds/event-outbox.ts';
@@ -109,15 +112,15 @@ export function openWebhooks(options: WebhooksOptions) {
   const { clock, ids, metrics } = options;
   const sender = options.sender ?? openPool(options);
   const sending = openSending(options, sender);
-  const { store, feeds, endpoints, dispatcher, drain, routers, takeover } = sending;
+  const { store, feeds, endpoints, results, dispatcher, drain, routers, takeover } = sending;
   const deliveries = new Deliveries({ store, feeds, ids, endpoints, drain, sender, clock });
-  const scheduler = openScheduler(options, sending, sender);
-  registerWebhookMetrics(metrics, { store, feeds, dispatcher, routers });
+  const retries = openRetries(options, sending);
+  registerWebhookMetrics(metrics, sending);
   const listening: Array<() => void> = [];
-  const { stop, finish, isStopping } = endings(sending, sender, scheduler, listening);
+  const { stop, finish, isStopping } = endings(sending, retries, listening);
   const recover = once(async () => {
     if (takeover?.isNew === true) await takeover.flush();
-    await dispatcher.recover();
+    await results.recover();
     if (takeover?.isNew === true) await feeds.save();
   });
   return {
@@ -130,7 +133,7 @@ export function openWebhooks(options: WebhooksOptions) {
     },
     /** A problem for the operator, or undefined. */
     get problem() {
-      return problemOf(store, dispatcher, routers);
+      return problemOf(sending);
     },
     /** How late first attempts are, for the operator; undefined if none is late by 30 s. */
     get behind() {
@@ -151,12 +154,12 @@ export function openWebhooks(options: WebhooksOptions) {
       drain.resume();
       listening.push(...listen(options, sending));
       for (const router of routers) router.wake();
-      scheduler.start();
+      retries.start();
     },
     /** Runs one tick now: for a test with its own clock, instead of `start`. */
     async tick() {
       await recover();
-      await scheduler.tick();
+      await retries.tick();
     },
     /** Starts no more attempts and stores the results of those that end in time; the rest stays queued. */
     stop,
@@ -170,10 +173,9 @@ export function openWebhooks(options: WebhooksOptions) {
   };
 }
 
-function openScheduler(
+function openRetries(
   { clock, log, management, scanned }: WebhooksOptions,
-  { store, dispatcher, feeds, endpoints, routers }: Sending,
-  sender: AttemptSender,
+  { store, scheduler, dispatcher, feeds, endpoints, sender, routers }: Sending,
 ): RetryScheduler {
   const everySecond = (): void => {
     // Finds commits that fired no signal here.
@@ -183,21 +185,21 @@ function openScheduler(
     for (const router of routers) router.wake();
     scanned?.onDelivered(feeds.floor('scans'));
   };
-  return new RetryScheduler({ store, dispatcher, feeds, endpoints, clock, log, everySecond });
+  const parts = { store, scheduler, dispatcher, feeds, endpoints };
+  return new RetryScheduler({ ...parts, clock, log, everySecond });
 }
 
 /** Each runs once, however often it is called. */
 function endings(
-  { dispatcher, drain, feeds, journal, routers }: Sending,
-  sender: AttemptSender,
-  scheduler: RetryScheduler,
+  { dispatcher, results, drain, feeds, journal, sender, routers }: Sending,
+  retries: RetryScheduler,
   listening: ReadonlyArray<() => void>,
 ) {
   let stopping: Promise<void> | undefined;
   const stopAll = async (attemptsMsMax: number): Promise<void> => {
     for (const end of listening) end();
     // At once: nothing may be sent while a tick waits for the log.
-    const stopped = [dispatcher.stop(attemptsMsMax), scheduler.close()];
+    const stopped = [dispatcher.stop(attemptsMsMax), retries.close()];
     await Promise.all([...stopped, ...routers.map((router) => router.close())]);
   };
   const stop = (attemptsMsMax = stopMsMax): Promise<void> => (stopping ??= stopAll(attemptsMsMax));
@@ -205,7 +207,7 @@ function endings(
     await stop();
     await drain.close();
     await sender.close();
-    await dispatcher.flush();
+    await results.stop();
     await feeds.save().catch(() => undefined);
     journal.close();
   });
@@ -219,9 +221,9 @@ function once(run: () => Promise<void>): () => Promise<void> {
 
 type Sending = ReturnType<typeof openSending>;
 
-/** Whatever gets work wakes the dispatcher, which is made last. */
+/** Whatever gets work wakes the dispatcher, which is opened last. */
 function openSending(options: WebhooksOptions, sender: AttemptSender) {
-  const { clock, steady, log, settings, scanned, metrics } = options;
+  const { clock, steady, log, settings, scanned } = options;
   const tables = options.cluster?.tables ?? openDeliveryTables(options.file);
   const journal = new ResultJournal(options.file);
   const store = new DeliveryStore({
@@ -229,7 +231,7 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     clock,
     steady,
     keptMax: settings.deliveriesKept,
-    onWork: (nos) => dispatcher.wake('rows', nos),
+    onWork: (nos) => sending.dispatcher.wake('rows', nos),
   });
   const takeover = openTakeover(options, tables);
   const guard = new AddressGuard(settings.allowNetworks);
@@ -249,7 +251,7 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     numbers: takeover && numbersOf(options),
   });
   const readers = openReaders(options, store.wheelClock);
-  const onWork = (nos: Iterable<EndpointNo>): void => dispatcher.wake('fresh', nos);
+  const onWork = (nos: Iterable<EndpointNo>): void => sending.dispatcher.wake('fresh', nos);
   const feeds = new Feeds({ store, endpoints, readers, takeover, onWork });
   const routers = readers.map((reader) => new Router({ feeds, reader, clock, log }));
   const drain = new EndpointDrain({
@@ -257,28 +259,53 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     feeds,
     endpoints,
     log,
-    isActive: (delivery) => dispatcher.isActive(delivery),
+    isActive: (delivery) => sending.scheduler.isActive(delivery),
+  });
+  const parts = { store, journal, feeds, endpoints, drain, sender };
+  const sending = openDispatch(options, parts);
+  return { ...parts, ...sending, routers, takeover };
+}
+
+interface DispatchParts {
+  readonly store: DeliveryStore;
+  readonly journal: ResultJournal;
+  readonly feeds: Feeds;
+  readonly endpoints: Endpoints;
+  readonly drain: EndpointDrain;
+  readonly sender: AttemptSender;
+}
+
+function openDispatch(options: WebhooksOptions, parts: DispatchParts) {
+  const { log, metrics, random, settings, cluster } = options;
+  const { feeds, endpoints, sender } = parts;
+  const { inFlightMax, retryDelaysMs } = settings;
+  const queue = new DeliveryQueue({ ...parts, log });
+  const limits = {
+    endpointMax: perEndpointInFlightMax,
+    aheadMax: sender.aheadMax ?? 0,
+    inFlightMax,
+    bytesMax: inFlightMax * bytesPerAttempt,
+  };
+  const scheduler = new FairScheduler(limits, queue);
+  const results = new Results({
+    ...parts,
+    gone: queue.gone,
+    retryDelaysMs,
+    log,
+    onCommitted: (batch) => dispatcher.committed(batch),
+    onFault: () => dispatcher.recallAll(),
+    onWork: (nos) => dispatcher.wake('rows', nos),
   });
   const dispatcher = new Dispatcher({
-    store,
-    journal,
-    feeds,
-    endpoints,
-    sender,
-    drain,
+    ...parts,
+    scheduler,
+    results,
     meter: createWebhookMeter(metrics, feeds, (no) => endpoints.byNo(no)?.id),
     log,
-    random: options.random,
-    limits: {
-      endpointMax: perEndpointInFlightMax,
-      aheadMax: sender.aheadMax ?? 0,
-      inFlightMax: settings.inFlightMax,
-      bytesMax: settings.inFlightMax * bytesPerAttempt,
-    },
-    retryDelaysMs: settings.retryDelaysMs,
-    isHeld: options.cluster?.isHeld,
+    random,
+    isHeld: cluster?.isHeld,
   });
-  return { store, journal, feeds, routers, endpoints, drain, dispatcher, takeover };
+  return { scheduler, results, dispatcher };
 }
 
 function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {

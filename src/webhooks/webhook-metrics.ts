@@ -8,6 +8,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import { type DeliveryStore, firstKeys } from './deliveries/delivery-store.ts';
 import { storedStats } from './deliveries/delivery-transaction.ts';
 import { failuresMax } from './dispatch/fair-scheduler.ts';
+import type { Results } from './dispatch/results.ts';
 import type { Feeds } from './feeds/feeds.ts';
 
 const millisecondsPerSecond = 1_000;
@@ -18,7 +19,8 @@ const latencySeconds = [0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 15, 60];
 
 interface MeteredWebhooks {
   readonly store: DeliveryStore;
-  readonly dispatcher: { readonly inFlight: number; readonly committing: number };
+  readonly scheduler: { readonly inFlight: number };
+  readonly results: Results;
   readonly feeds: Feeds;
   readonly routers: ReadonlyArray<{ readonly behindMs: number }>;
 }
@@ -26,7 +28,7 @@ interface MeteredWebhooks {
 /** Deliveries are counted by each endpoint's stats: one read each. */
 export function registerWebhookMetrics(
   metrics: Metrics,
-  { store, dispatcher, feeds, routers }: MeteredWebhooks,
+  { store, scheduler, results, feeds, routers }: MeteredWebhooks,
 ): void {
   const { tables, wheel, wheelClock } = store;
   metrics.gauge(
@@ -48,8 +50,8 @@ export function registerWebhookMetrics(
   );
   const behindMs = (): number => Math.max(0, ...routers.map((router) => router.behindMs));
   const plain: ReadonlyArray<readonly [name: string, help: string, read: () => number]> = [
-    ['in_flight', 'Attempts in flight', () => dispatcher.inFlight],
-    ['unsettled', 'Attempts that ended and wait for their commit', () => dispatcher.committing],
+    ['in_flight', 'Attempts in flight', () => scheduler.inFlight],
+    ['unsettled', 'Attempts that ended and wait for their commit', () => results.size],
     ['store_bytes', 'Bytes of the delivery environment', () => tables.environment.stats().bytes],
   ];
   const times: typeof plain = [
@@ -77,12 +79,8 @@ function overdueMs({ tables, wheelClock }: DeliveryStore): number {
   return nowMs - oldestMs;
 }
 
-export function problemOf(
-  { tables }: DeliveryStore,
-  dispatcher: { readonly fault: string | undefined },
-  routers: MeteredWebhooks['routers'],
-): string | undefined {
-  if (tables.environment.isFull || dispatcher.fault !== undefined) {
+export function problemOf({ store, results, routers }: MeteredWebhooks): string | undefined {
+  if (store.tables.environment.isFull || results.fault !== undefined) {
     return 'webhooks paused: the delivery store cannot be written';
   }
   const behindMs = Math.max(...routers.map((router) => router.behindMs));

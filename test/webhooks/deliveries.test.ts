@@ -21,10 +21,18 @@ import {
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { toWheelMs } from '../../src/model/wheel-time.ts';
 import type { AttemptRecord } from '../../src/model/webhook.ts';
-import { decide, shouldDisable, statsAfter } from '../../src/webhooks/deliveries/delivery.ts';
+import {
+  decide,
+  type Delivery,
+  shouldDisable,
+  statsAfter,
+} from '../../src/webhooks/deliveries/delivery.ts';
+import { DeliveryStore } from '../../src/webhooks/deliveries/delivery-store.ts';
 import { ResultJournal } from '../../src/store/delivery/result-journal.ts';
-import { type EndedAttempt, ResultBatcher } from '../../src/webhooks/dispatch/results.ts';
+import { type EndedAttempt, Results } from '../../src/webhooks/dispatch/results.ts';
 import { deliveryOf, numberOf } from './bare-webhooks.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 import { eventually } from '../support/soon.ts';
 
 const endpointNo = 7;
@@ -166,26 +174,53 @@ const ended = (no: number): EndedAttempt => ({
   random: 0,
 });
 
+/** Goes backwards: after the first commit a batch waits until it is flushed. */
+class BackwardClock extends TestClock {
+  override sinceBootMs(): number {
+    this.move(-100_000);
+    return super.sinceBootMs();
+  }
+}
+
+const nothing = (): undefined => undefined;
+
 class Harness {
   readonly path = join(temporaryFolder(), 'delivery.mdb');
+  readonly tables = openDeliveryTables(this.path, 'create');
   readonly journal = new ResultJournal(this.path);
   readonly commits: number[][] = [];
-  /** Of a clock that goes backwards: after the first commit a batch waits until it is flushed. */
-  nowMs = 1e9;
+  readonly #clock = new BackwardClock();
   commit: () => Promise<void> = async () => undefined;
-  readonly batcher = new ResultBatcher({
+  readonly results = new Results({
+    store: new DeliveryStore({
+      tables: this.tables,
+      clock: this.#clock,
+      steady: this.#clock,
+      keptMax: 1,
+      onWork: nothing,
+    }),
     journal: this.journal,
-    nowMs: () => (this.nowMs -= 100_000),
-    commit: async (batch) => {
-      await this.commit();
-      this.commits.push(batch.map(({ delivery }) => numberOf(delivery.id)));
+    feeds: {
+      isTakenOver: false,
+      recover: nothing,
+      giveBack: nothing,
+      transaction: async <T>(settled: readonly Delivery[]) => {
+        await this.commit();
+        this.commits.push(settled.map(({ id }) => numberOf(id)));
+        return new Map() as T;
+      },
     },
-    onCommitted: () => undefined,
-    onFault: () => undefined,
+    endpoints: { byNo: nothing, disable: async () => undefined },
+    gone: new Set(),
+    retryDelaysMs: [],
+    log: createLog('silent', { write: nothing }),
+    onCommitted: nothing,
+    onFault: nothing,
+    onWork: nothing,
   });
 
   add(...nos: number[]): void {
-    for (const no of nos) this.batcher.add(ended(no));
+    for (const no of nos) this.results.add(ended(no));
   }
   /** Results that a process that starts now would find. */
   left(): number[] {
@@ -197,14 +232,17 @@ class Harness {
 
 function openHarness(): Harness {
   const harness = new Harness();
-  onTestFinished(async () => await harness.batcher.stop());
+  onTestFinished(async () => {
+    await harness.results.stop();
+    await harness.tables.environment.close();
+  });
   return harness;
 }
 
 it('commits the first with what arrives in its cycle, then at the end of the interval; what waits is journaled', async () => {
   const harness = openHarness();
   harness.add(1, 2);
-  await eventually(() => harness.batcher.isQuiet, 'the first are committed');
+  await eventually(() => harness.results.isQuiet, 'the first are committed');
   expect(harness.commits).toEqual([[1, 2]]);
   harness.add(3, 4);
   // By the end of the event loop cycle.
@@ -213,8 +251,8 @@ it('commits the first with what arrives in its cycle, then at the end of the int
   await new Promise((resolve) => setImmediate(resolve));
   harness.add(5);
   expect(harness.commits).toHaveLength(1);
-  harness.batcher.flush();
-  await eventually(() => harness.batcher.isQuiet, 'the next are committed');
+  harness.results.flush();
+  await eventually(() => harness.results.isQuiet, 'the next are committed');
   expect(harness.commits).toEqual([
     [1, 2],
     [3, 4, 5],
@@ -233,18 +271,18 @@ it('remembers a flush while a commit ran', async () => {
   harness.add(1);
   await begun.promise;
   harness.add(2);
-  harness.batcher.flush();
+  harness.results.flush();
   done.resolve();
-  await eventually(() => harness.batcher.isQuiet, 'both are committed');
+  await eventually(() => harness.results.isQuiet, 'both are committed');
   expect(harness.commits).toEqual([[1], [2]]);
 });
 
 it('commits what arrives after a stop with the next, and continues without its journal', async () => {
   const harness = openHarness();
   harness.add(1);
-  await harness.batcher.stop();
+  await harness.results.stop();
   harness.journal.close();
   harness.add(2);
-  await harness.batcher.stop();
+  await harness.results.stop();
   expect(harness.commits).toEqual([[1], [2]]);
 });

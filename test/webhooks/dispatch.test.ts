@@ -103,7 +103,7 @@ it('disables an endpoint after five days and 20 attempts of nothing but failures
   await eventually(() => endpoints.byNo(no)?.disabledReason === 'failing', 'disabled');
 });
 
-it('takes back at a stop what a thread was handed in advance', async () => {
+it('takes back at a stop what a thread was handed in advance, and starts nothing more', async () => {
   const { harness, no } = await openListening();
   await harness.endpoint({ url: 'https://deaf.example/', events: ['member.joined'] });
   harness.sender.answer = () => 'hang';
@@ -111,6 +111,7 @@ it('takes back at a stop what a thread was handed in advance', async () => {
   harness.sender.recalled.clear();
   await harness.stop();
   expect(harness.sender.recalled).toEqual(new Set([no]));
+  expect(harness.sender.sent).toHaveLength(2);
 });
 
 it('makes dead letters of all that waits for an endpoint that is disabled, and replays them', async () => {
@@ -118,6 +119,7 @@ it('makes dead letters of all that waits for an endpoint that is disabled, and r
   // More than one transaction settles.
   const ids = await harness.happen(1_200);
   await harness.endpoints.change(1, id, { status: 'disabled' });
+  expect([...harness.sender.recalled]).toEqual([no]);
   await harness.settle();
   const { deadLetters } = harness.deliveries;
   expect(deadLetters.count(1, {})).toBe(1_200 - 16);
@@ -188,6 +190,14 @@ it('pauses on a full disk, reports it, and loses and doubles nothing when there 
     () => harness.webhooks.problem?.includes('cannot be written') === true,
     'a problem',
   );
+  // The events are read, and nothing starts.
+  const { app, webhooks } = harness;
+  const unread = 'quietzone_webhook_outbox_lag{outbox="events"} ';
+  await eventually(async () => {
+    await webhooks.tick();
+    return (await app.metrics.text()).includes(`${unread}0`);
+  }, 'read');
+  await new Promise((resolve) => setImmediate(resolve));
   expect(harness.sender.sent).toHaveLength(3);
   // Threads give back what they have not started.
   expect([...harness.sender.recalled]).toEqual([no]);

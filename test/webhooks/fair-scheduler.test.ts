@@ -203,10 +203,7 @@ it('all together send everything once, whatever the order of ends, failures and 
         if (kind === 'end' || kind === 'fail' || kind === 'return') {
           const one = take(inFlight, at);
           if (one === undefined) return;
-          if (kind === 'return') {
-            queue.giveBack(one);
-            return scheduler.returnToQueue(one);
-          }
+          if (kind === 'return') return scheduler.returnToQueue(one);
           scheduler.ended(one, kind === 'end' ? 'succeeded' : 'failed');
           committing.push(one);
         }

@@ -8,6 +8,7 @@
 import type { Logger } from '../../platform/log.ts';
 import { Ticker } from '../../platform/ticker.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { FairScheduler } from '../dispatch/fair-scheduler.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { Clock } from '../../model/clock.ts';
 import { idTimeMs } from '../../model/ids.ts';
@@ -32,6 +33,7 @@ const roundsMax = 20;
 
 interface RetrySchedulerOptions {
   readonly store: DeliveryStore;
+  readonly scheduler: FairScheduler<Delivery>;
   readonly dispatcher: Dispatcher;
   readonly feeds: Feeds;
   readonly endpoints: Endpoints;
@@ -81,7 +83,7 @@ export class RetryScheduler {
     this.#tickedMs = nowMs;
     this.#isIdle = false;
     await this.tick(ticks);
-    this.#isIdle = this.#options.dispatcher.isIdle;
+    this.#isIdle = this.#options.scheduler.isEmpty;
   }
 
   #untilDueMs(): number {
@@ -91,7 +93,7 @@ export class RetryScheduler {
 
   /** One tick; a test with its own clock calls it in place of `start`. @param ticks that have passed */
   async tick(ticks = 1): Promise<void> {
-    const { store, dispatcher, feeds, everySecond } = this.#options;
+    const { store, scheduler, feeds, everySecond } = this.#options;
     const first = this.#count;
     this.#count += ticks;
     const isDue = (at: number, every: number): boolean =>
@@ -99,7 +101,7 @@ export class RetryScheduler {
     if (isDue(0, idleTicks)) everySecond();
     store.tables.environment.refresh();
     await this.#expireBuckets();
-    const idle = dispatcher.idle(idleTicks);
+    const idle = scheduler.idle(idleTicks);
     if (idle.length > 0) await this.#unschedule(idle);
     if (isDue(saveTicks - 1, saveTicks)) {
       await this.#moveOldBacklogs();
@@ -136,12 +138,12 @@ export class RetryScheduler {
   }
 
   async #unschedule(idle: readonly number[]): Promise<void> {
-    const { store, dispatcher } = this.#options;
+    const { store, scheduler, dispatcher } = this.#options;
     const nowMs = store.wheelClock.now();
     const active = await store.transaction(
       () => new Set(idle.filter((no) => !store.wheel.unschedule(no, nowMs))),
     );
-    for (const no of idle) if (!active.has(no)) dispatcher.removeIdle(no);
+    for (const no of idle) if (!active.has(no)) scheduler.removeIdle(no);
     if (active.size > 0) dispatcher.wake('rows', active);
   }
 

@@ -1,6 +1,6 @@
 /**
  * Decides which deliveries may be sent now, with one EndpointQueue per endpoint with work. Waiting deliveries stay in
- * the endpoint's feed and in the store's queue, from which dispatcher.ts takes them.
+ * the endpoint's feed and in the store's queue, from which delivery-queue.ts takes them.
  *
  *   wake --> idle queues (nothing in flight) ----+
  *            busy queues (something in flight) --+--> take --> in flight --> committing --> done
@@ -53,9 +53,11 @@ export interface Taken<D> {
   readonly rowsFrom: QueuePosition | undefined;
 }
 
-interface QueueSource<D extends Sendable> {
+export interface QueueSource<D extends Sendable> {
   /** An endpoint's due deliveries that are not active, oldest due first. */
   take(endpointNo: EndpointNo, request: TakeRequest): Taken<D>;
+  /** Its attempt has no result: it is the next to take again. */
+  giveBack(delivery: D): void;
   failuresInRow(endpointNo: EndpointNo): number;
 }
 
@@ -84,7 +86,6 @@ export class FairScheduler<D extends Sendable> {
   #inFlight = 0;
   #committing = 0;
   #bytes = 0;
-  #isPaused = false;
 
   constructor(limits: SchedulerLimits, source: QueueSource<D>) {
     this.#limits = limits;
@@ -98,15 +99,6 @@ export class FairScheduler<D extends Sendable> {
   /** Whether no endpoint had work in its last `idle` checks. */
   get isEmpty(): boolean {
     return this.#queues.size === 0;
-  }
-
-  /** While paused nothing starts: results cannot be stored, or the service stops. */
-  pause(): void {
-    this.#isPaused = true;
-  }
-
-  resume(): void {
-    this.#isPaused = false;
   }
 
   wake(endpointNo: EndpointNo): void {
@@ -174,6 +166,7 @@ export class FairScheduler<D extends Sendable> {
   }
 
   returnToQueue(delivery: D): void {
+    this.#source.giveBack(delivery);
     this.#endAttempt(delivery).active.delete(delivery.id);
     this.#bytes -= delivery.body.length;
     this.wakeRows(delivery.endpointNo);
@@ -255,7 +248,7 @@ export class FairScheduler<D extends Sendable> {
 
   #hasCapacity(): boolean {
     const { inFlightMax, bytesMax } = this.#limits;
-    if (this.#isPaused || this.#committing >= inFlightMax * committingFactor) return false;
+    if (this.#committing >= inFlightMax * committingFactor) return false;
     return this.#inFlight < inFlightMax && this.#bytes < bytesMax;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The feeds of all endpoints, and the positions of the outboxes.
  *
- *   outbox --- read once ---> router --> feed of each endpoint that listens --> dispatcher
+ *   outbox --- read once ---> router --> feed of each endpoint that listens --> delivery queue
  *      ^------ its backlog, in pages ------------ feed that lags
  *
  * Stored are one position per outbox, and a backlog for each endpoint that has not settled everything up to it. Both
