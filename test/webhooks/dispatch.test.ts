@@ -143,6 +143,31 @@ it('makes dead letters of all that waits for an endpoint that is disabled, and r
   expect(eventIdsOf(harness)).not.toContain(missed);
 });
 
+it('sends what has waited longer first, be it a row or fresh', async () => {
+  const { harness } = await openListening(500);
+  const failed = await harness.happen();
+  harness.sender.answer = () => 'hang';
+  const ids = await harness.happen(20);
+  await harness.pass(6_000, 1_000);
+  harness.sender.answer = () => 200;
+  harness.sender.end(200);
+  await harness.settle();
+  expect(eventIdsOf(harness)).toEqual([...failed, ...ids, ...failed]);
+});
+
+it('stores the result of a row that is in flight when its endpoint is disabled', async () => {
+  const { harness, no, id } = await openListening(500);
+  await harness.happen();
+  harness.sender.answer = () => 'hang';
+  await harness.pass(6_000, 1_000);
+  await harness.endpoints.change(1, id, { status: 'disabled' });
+  await harness.settle();
+  harness.sender.end(200);
+  await harness.settle();
+  const { deliveries } = harness;
+  expect([deliveries.count(no, 'delivered'), deliveries.deadLetters.count(1, {})]).toEqual([1, 0]);
+});
+
 it('gives rows to what waits for an hour, so that its events may expire, and sends it later in order', async () => {
   const { harness, no } = await openListening('hang');
   const ids = await harness.happen(600);
