@@ -189,15 +189,23 @@ function statsFaults({ tables }: World): string[] {
   return faults;
 }
 
-/** First attempts of an endpoint are in the order of each outbox; of a block in any. @param except ids that were replayed */
+/**
+ * First attempts of an endpoint are in the order of each outbox; of a block in any. An event that was sent in a list before its
+ * process died may come again alone. @param except ids that were replayed
+ */
 export function orderFaults(world: World, except: ReadonlySet<string>): string[] {
   const places = new Map(entriesOf(world).map((entry) => [entry.eventId, entry]));
   const newest = new Map<string, Entry>();
+  const listed = new Set<string>();
   const faults: string[] = [];
   const received = [...world.receiver.received].toSorted(([, a], [, b]) => a.order - b.order);
-  for (const [id, { task }] of received) {
+  for (const [id, { task, text }] of received) {
     const place = places.get(task.eventId);
-    if (place === undefined || except.has(id) || world.sentByHand.has(id)) continue;
+    if (text.startsWith('[')) {
+      for (const event of JSON.parse(text)) listed.add(`${task.endpointNo} ${event.id}`);
+    }
+    const wasListed = listed.has(`${task.endpointNo} ${task.eventId}`);
+    if (place === undefined || wasListed || except.has(id) || world.sentByHand.has(id)) continue;
     const key = `${task.endpointNo} ${place.outbox}`;
     const before = newest.get(key);
     if (before && before.sequence > place.sequence) {
