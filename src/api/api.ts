@@ -55,12 +55,12 @@ import {
   type Route,
   type StreamedResult,
   takesBody,
+  withUnknownParameters,
 } from './kernel/route.ts';
 import { Router, type Match, type RouteMatch } from './kernel/router.ts';
 import { PublicPages, publicPrefixes } from './reports/public-pages.ts';
 import { createRoutes } from './routes.ts';
 import type { ApiServices } from './services.ts';
-import { withUnknownParameters } from './kernel/unknown-parameters.ts';
 
 const versionPrefix = '/v1';
 const imagePrefix = '/i/';

@@ -3,7 +3,7 @@
  * that handlers are typed and the table is not: reading, checking and handling are one `run`.
  */
 import { z } from 'zod';
-import type { Request } from '../../platform/uws/request.ts';
+import { type Reply, type Request, withHeader } from '../../platform/uws/request.ts';
 import { Failure, type FailureCode, type Fault, invalid } from '../../model/failure.ts';
 import type { Actor, Role } from '../../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
@@ -192,6 +192,47 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, text: string): z.out
   const checked = check(schema, values);
   if (checked.ok && repeated.length === 0) return checked.value;
   throw validationFailure([...repeated, ...(checked.ok ? [] : checked.faults)], 'query');
+}
+
+/** Of the names in X-Unknown-Parameters, together at most 1.4 KB: proxies take 4 KB and more. */
+const namesMax = 20;
+const nameLengthMax = 64;
+const more = '...';
+
+/**
+ * X-Unknown-Parameters: the parameters of a query that the operation does not have. The API accepts them, because clients and
+ * proxies add their own, and names them, because otherwise `sort` on a list that cannot sort would seem to work.
+ *
+ *   ?sort=name&%0d%0aSet-Cookie:x=1   ->   X-Unknown-Parameters: sort,%0D%0ASet-Cookie%3Ax
+ *
+ * Names are percent-encoded in UTF-8, so that a name cannot inject a header or look like two names.
+ */
+export function withUnknownParameters(
+  reply: Reply,
+  query: string,
+  route: Pick<RouteDescription, 'query'>,
+): Reply {
+  if (query === '') return reply;
+  const known = route.query?.shape ?? {};
+  const unknown = new Set<string>();
+  for (const name of new URLSearchParams(query).keys()) {
+    if (Object.hasOwn(known, name)) continue;
+    unknown.add(unknown.size < namesMax ? encoded(name) : more);
+    if (unknown.size > namesMax) break;
+  }
+  if (unknown.size === 0) return reply;
+  return withHeader(reply, 'X-Unknown-Parameters', [...unknown].join(','));
+}
+
+function encoded(name: string): string {
+  if (name === '') return '""';
+  let text = '';
+  for (const character of name) {
+    const next = encodeURIComponent(character);
+    if (text.length + next.length > nameLengthMax) return text + more;
+    text += next;
+  }
+  return text;
 }
 
 /** The path as OpenAPI has it: `/qr-codes/{id}`. */

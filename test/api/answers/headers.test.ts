@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { importedDrafts } from '../../../src/api/codes/code-bodies.ts';
-import { withUnknownParameters } from '../../../src/api/kernel/unknown-parameters.ts';
+import { withUnknownParameters } from '../../../src/api/kernel/route.ts';
 import { Failure } from '../../../src/model/failure.ts';
 import { anyText } from '../../model/any-text.ts';
 import { type Answer, word } from '../../support/client.ts';
