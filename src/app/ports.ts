@@ -1,6 +1,9 @@
 /** The ports of the control thread: the API, the metrics, and plain HTTP next to an API with TLS. */
-import { createMetricsHandler } from '../api/metrics.ts';
-import { createHttpsRedirect, strictTransport } from '../api/server/https.ts';
+import {
+  createHttpsRedirect,
+  createMetricsHandler,
+  strictTransport,
+} from '../api/server/plain-http.ts';
 import { HttpServer, type HttpServerOptions } from '../api/server/server.ts';
 import type { Closers } from '../platform/closers.ts';
 import type { Metrics } from '../platform/metrics.ts';

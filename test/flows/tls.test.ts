@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { strictTransport } from '../../src/api/server/https.ts';
+import { strictTransport } from '../../src/api/server/plain-http.ts';
 import { loadConfig } from '../../src/platform/config/config.ts';
 import { configWarnings } from '../../src/app/machine/start-checks.ts';
 import { assertTlsFiles } from '../../src/platform/uws/port.ts';

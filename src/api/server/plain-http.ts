@@ -1,11 +1,34 @@
 /**
- * For an API with TLS of its own: a plain port that redirects browsers to it, and the header that makes browsers use TLS
- * from then on. A proxy that terminates TLS provides both.
+ * What the control thread answers on its ports without TLS: /metrics, and, for an API with TLS of its own, a redirect of
+ * browsers to it. The header that makes browsers use TLS from then on goes with the redirect; a proxy that terminates TLS
+ * provides both.
  */
 import type { Config } from '../../platform/config/config.ts';
-import type { Handler } from '../../platform/uws/request.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { type Handler, isRead } from '../../platform/uws/request.ts';
 import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 import { withRate } from '../kernel/guard.ts';
+
+/** Answers /metrics on `metrics.port`, for every client that reaches it. */
+export function createMetricsHandler(metrics: Metrics): Handler {
+  const plain = { 'Content-Type': 'text/plain' };
+  return {
+    handle: async (request) => {
+      if (request.path !== '/metrics')
+        return { status: 404, headers: plain, body: 'Try /metrics\n' };
+      if (!isRead(request)) {
+        return { status: 405, headers: { ...plain, Allow: 'GET, HEAD' }, body: 'Try GET\n' };
+      }
+      const headers = { 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' };
+      return { status: 200, headers, body: await metrics.text() };
+    },
+    refuse: (_request, failure) => ({
+      status: failure.code === 'overloaded' ? 503 : 400,
+      headers: plain,
+      body: `${failure.message}\n`,
+    }),
+  };
+}
 
 /** Half a year, in which a browser opens this host only with TLS. */
 const strictSeconds = 15_552_000;
