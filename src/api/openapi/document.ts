@@ -18,11 +18,12 @@ import {
   takesBody,
   type Route,
 } from '../kernel/route.ts';
+import type { IdPrefix } from '../../model/ids.ts';
+import { logoName } from '../../product/images/design/design.ts';
 import { SessionCookie } from '../workspaces/cookie.ts';
 import { addExamples } from './examples.ts';
-import { emptyBody, pascalCase } from '../kernel/fields.ts';
+import { emptyBody, idText, pascalCase } from '../kernel/fields.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
-import { pathParameters } from './path-parameters.ts';
 import { isList } from '../kernel/packing.ts';
 import { bodyFailures, commonFailures, ProblemResponses } from './problems.ts';
 import { tags } from './tags.ts';
@@ -279,6 +280,49 @@ function isKeyless(access: Access): boolean {
 function accessText(access: Access): string {
   if (access === 'person') return 'For people who are signed in, not for API keys.';
   return isKeyless(access) ? 'Needs no key.' : `Least role: ${access}.`;
+}
+
+const delivery = idOf('DeliveryId', 'dlv', 'delivery');
+
+/** Parameters of paths, by the beginning of the path, the longest first: each names one resource, and is a component. */
+const parametersByStart: ReadonlyArray<readonly [start: string, parameter: z.ZodString]> = [
+  ['/webhooks/deliveries/', delivery],
+  ['/webhooks/dead-letters/', delivery],
+  ['/webhooks/', idOf('WebhookId', 'whk', 'endpoint')],
+  ['/qr-codes/', idOf('QrCodeId', 'qr', 'QR code')],
+  ['/campaigns/', idOf('CampaignId', 'cmp', 'campaign')],
+  ['/reports/', idOf('ReportId', 'rep', 'report')],
+  ['/watches/', idOf('WatchId', 'wch', 'watch')],
+  ['/team/invites/', idOf('InviteId', 'inv', 'invite')],
+  ['/team/members/', idOf('UserId', 'usr', 'user')],
+  ['/api-keys/', idOf('ApiKeyId', 'key', 'API key')],
+  ['/workspaces/', idOf('WorkspaceId', 'ws', 'workspace')],
+  ['/billing/checkout/', idOf('CheckoutId', 'chk', 'checkout')],
+  [
+    '/logos/',
+    z.string().meta({
+      override: { pattern: logoName.source },
+      description: 'Id of the logo',
+      example: 'logo:0123456789abcdef0123456789abcdef',
+      param: { id: 'LogoId' },
+    }),
+  ],
+];
+
+/** @param id of the component */
+function idOf(id: string, prefix: IdPrefix, what: string): z.ZodString {
+  return idText(prefix, `Id of the ${what}`).meta({ param: { id } });
+}
+
+/** Undefined for a path without parameters. @throws Error for a path that is not in the table */
+function pathParameters(path: string): z.ZodObject | undefined {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  if (names.length === 0) return undefined;
+  const parameter = parametersByStart.find(([start]) => path.startsWith(start))?.[1];
+  if (parameter === undefined) {
+    throw new Error(`Cannot describe ${path}: expected its parameter in document.ts`);
+  }
+  return z.object(Object.fromEntries(names.map((name) => [name, parameter])));
 }
 
 const notModified = {
