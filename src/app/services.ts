@@ -8,7 +8,6 @@
  */
 import { ApiServer } from '../api/api.ts';
 import type { ApiCluster, ApiServices } from '../api/services.ts';
-import { openBillingScheduler } from '../product/billing/billing-scheduler.ts';
 import { CampaignScheduler, type Counting } from '../product/campaigns/campaign-scheduler.ts';
 import { CodeRetention, type CodeRetentionOptions } from '../product/codes/code-retention.ts';
 import { type Closers, openWithClosers } from '../platform/closers.ts';
@@ -143,7 +142,8 @@ async function startSchedulers(
     closers.push(() => scheduler.close());
     return scheduler;
   };
-  add(await openBillingScheduler(billing, log));
+  await billing.start();
+  add(billing);
   const local = new ScanCounting(scans, threads.journals.tails);
   const counting = cluster?.counting(local) ?? local;
   const watches = openWatches({

@@ -23,6 +23,7 @@ import { type Actor, limitsOf, planLimits, type WorkspaceRecord } from '../../mo
 import type { Outbox } from '../../webhooks/outbox.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { Logger } from '../../platform/log.ts';
+import { Ticker } from '../../platform/ticker.ts';
 import { Catalogue, type PlanPrices } from './catalogue.ts';
 import { assertOpen, checkoutLifetimeMs, Checkouts, operatorLifetimeMs } from './checkouts.ts';
 import type { PaymentProvider } from './provider.ts';
@@ -33,6 +34,8 @@ import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Batches of one tick: the rest waits for the next, so that catching up does not hold up the API. */
 const tickBatchesMax = 10;
+/** A canceled plan becomes Free at most this long after its time. */
+const tickMs = 1_000;
 
 export interface BillingOptions {
   readonly store: Management;
@@ -67,6 +70,7 @@ export class Billing {
   readonly #subscriptions: Subscriptions;
   readonly #checkouts: Checkouts;
   readonly #events: ProviderEvents;
+  #ticker: Ticker | undefined;
 
   constructor(options: BillingOptions) {
     const { store, outbox, clock, plans, prices, currency, provider, log } = options;
@@ -280,7 +284,22 @@ export class Billing {
     await this.#events.receive(body, signature);
   }
 
-  /** Carries out what is due: ends, renewals, expiry. Called every second or so. */
+  /**
+   * Runs due work once a second. Due times are stored, so a late or failed tick loses nothing. Resolves once the work that
+   * fell due while the service was down is done.
+   */
+  async start(everyMs = tickMs): Promise<void> {
+    this.#ticker = new Ticker({
+      everyMs,
+      run: () => this.tick(),
+      log: this.#options.log,
+      failed: 'billing failed, retrying',
+      resumed: 'billing resumed',
+    });
+    await this.#ticker.runNow();
+  }
+
+  /** Carries out what is due: ends, renewals, expiry. */
   async tick(): Promise<void> {
     for (let batch = 0; batch < tickBatchesMax; batch++) {
       const { taken, toRefresh } = await this.#subscriptions.runDue();
@@ -290,9 +309,12 @@ export class Billing {
     await this.#checkouts.expire();
   }
 
-  /** Stops storing the provider's state. Call it before the management environment is closed. */
-  close(): void {
+  /**
+   * Stops storing the provider's state. Resolves after the last tick. Call it before the management environment is closed.
+   */
+  async close(): Promise<void> {
     this.#events.close();
+    await this.#ticker?.close();
   }
 
   /** @throws Failure billing_disabled */

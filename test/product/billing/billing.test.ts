@@ -4,7 +4,6 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openBillingScheduler } from '../../../src/product/billing/billing-scheduler.ts';
 import { Catalogue, currencyDigits } from '../../../src/product/billing/catalogue.ts';
 import { periodAt } from '../../../src/product/billing/period.ts';
 import {
@@ -15,7 +14,6 @@ import {
 import { loadConfig } from '../../../src/platform/config/config.ts';
 import { billingIntervals, subscriptionStates } from '../../../src/model/billing.ts';
 import { addMonths, dayMs, isoTime } from '../../../src/model/day.ts';
-import { createLog } from '../../../src/platform/log.ts';
 import { soon } from '../../support/soon.ts';
 import { type BillingFixture, openBillingFixture } from './billing-fixture.ts';
 
@@ -209,11 +207,11 @@ it('makes a canceled plan Free, after a stop and while it runs', async () => {
     fixture.app.clock.move(32 * dayMs);
   };
   await cancelAndWait();
-  const scheduler = await openBillingScheduler(fixture.billing, createLog('silent'), 10);
+  await fixture.billing.start(10);
   expect(fixture.plan()).toBe('free');
   await cancelAndWait();
   await expect.poll(() => fixture.plan(), soon).toBe('free');
-  await scheduler.close();
+  await fixture.billing.close();
 });
 
 it('the transition table decides every cell, and refuses no fact', () => {
