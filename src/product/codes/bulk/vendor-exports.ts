@@ -13,18 +13,26 @@
  * Column names are compared without case, spaces, `_` and `-`, so releases and locales of a tool may differ.
  * Slug, target, title, tags, start, expiry, visit limit and rules become the code's; clicks, date and address of the
  * old link become metadata, because they are not scans of this service. A link with something that a code cannot do
- * (a password, a ban, a rule by city) is refused. Each tool has its file in vendors/.
+ * (a password, a ban, a rule by city) is refused. Dub and Shlink, which have rules, have their files in vendors/.
  */
 import { Failure } from '../../../model/failure.ts';
 import { nameLengthMax, tagLengthMax, tagsMax } from '../rules.ts';
 import { visibleLine } from '../../../model/text.ts';
-import { bitlyLink } from './vendors/bitly.ts';
 import { dubLink } from './vendors/dub.ts';
-import { kuttLink } from './vendors/kutt.ts';
-import type { VendorLink } from './vendors/link.ts';
-import { comparedName, rowOf, type VendorRow } from './vendors/row.ts';
+import { passwordFaults, plainLink, type VendorLink } from './vendors/link.ts';
+import {
+  boundary,
+  comparedName,
+  isTrue,
+  list,
+  rowOf,
+  text,
+  time,
+  type VendorRow,
+  whole,
+  within,
+} from './vendors/row.ts';
 import { shlinkLink } from './vendors/shlink.ts';
-import { yourlsLink } from './vendors/yourls.ts';
 
 export const vendorFormats = ['bitly', 'dub', 'shlink', 'kutt', 'yourls'] as const;
 export type VendorFormat = (typeof vendorFormats)[number];
@@ -158,6 +166,56 @@ const readers: Readonly<Record<VendorFormat, (row: VendorRow, nowMs: number) => 
   kutt: kuttLink,
   yourls: yourlsLink,
 };
+
+/** Back-halves of one link, which become codes in one transaction. */
+const backHalvesMax = 100;
+
+/** Bitly: its CSV, or the JSON of its API. A link answers at its generated and at each custom back-half. */
+function bitlyLink(row: VendorRow): VendorLink {
+  const custom = ['customlink', 'customlinks', 'custombitlink', 'custombitlinks'];
+  const generated = text(row, 'link', 'bitlink', 'id');
+  const [shortUrl, ...otherUrls] = [
+    ...custom.flatMap((name) => list(row, name)),
+    ...(generated === undefined ? [] : [generated]),
+  ];
+  const message = `A link is imported with at most ${backHalvesMax} back-halves`;
+  return {
+    ...plainLink(row),
+    target: text(row, 'destinationurl', 'longurl', 'destination'),
+    shortUrl,
+    otherUrls,
+    createdAt: time(row, 'datecreated', 'createddate', 'creationdate', 'createdat', 'created'),
+    clicks: whole(row, 'engagements', 'totalengagements', 'clicks', 'totalclicks', 'linkclicks'),
+    faults: otherUrls.length < backHalvesMax ? [] : [{ path: '', code: 'too_many', message }],
+  };
+}
+
+/** Kutt: the JSON of its API, or a CSV of that or of its table. */
+function kuttLink(row: VendorRow): VendorLink {
+  const banned = { path: '', code: 'banned', message: 'The link was banned' };
+  return {
+    ...plainLink(row),
+    target: text(row, 'target'),
+    shortUrl: text(row, 'link') ?? text(within(row, 'link'), 'url'),
+    slug: text(row, 'address'),
+    title: text(row, 'description'),
+    clicks: whole(row, 'visitcount'),
+    expiresAt: boundary(row, 'expirein'),
+    faults: [...(isTrue(row.get('banned')) ? [banned] : []), ...passwordFaults(row)],
+  };
+}
+
+/** YOURLS: CSV of its plugin or its table, JSON of its API. */
+function yourlsLink(row: VendorRow): VendorLink {
+  return {
+    ...plainLink(row),
+    target: text(row, 'url', 'target'),
+    shortUrl: text(row, 'shorturl'),
+    slug: text(row, 'keyword') ?? text(row, 'source')?.replace(/^\/+|\/+$/g, ''),
+    createdAt: time(row, 'timestamp'),
+    clicks: whole(row, 'clicks', 'hits'),
+  };
+}
 
 /** The origin of the code, for its metadata. */
 function originOf(format: VendorFormat, link: VendorLink): Record<string, unknown> {
