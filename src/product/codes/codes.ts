@@ -13,6 +13,7 @@
  * counted scans, which lag by one window (about 120 ms).
  */
 import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import type { Clock } from '../../model/clock.ts';
 import { foldShortCode, type QrCodeRecord, type ScannedCode } from '../../model/code.ts';
@@ -42,7 +43,6 @@ import {
   type CreateOutcome,
   type PreparedDraft,
 } from './code-creation.ts';
-import { DamagedCodeIds } from './damaged-code-ids.ts';
 import { deletedRetentionMs } from './code-retention.ts';
 import {
   type CodeFilter,
@@ -84,6 +84,8 @@ export interface CodesOptions {
 
 /** A design is checked outside the transaction: tries to find it unchanged inside. */
 const editTriesMax = 8;
+/** Damaged records of which an event is due; a folder with more needs a restore. */
+const damagedMax = 1_000;
 
 export class Codes {
   readonly #options: CodesOptions;
@@ -91,7 +93,9 @@ export class Codes {
   readonly #creation: CodeCreation;
   readonly #ownHosts: readonly string[];
   readonly #routing: CodeRouting;
-  readonly #damagedIds: DamagedCodeIds;
+  readonly #damagedIds = new LRUCache<CodeNo, { readonly id: string | undefined }>({
+    max: damagedMax,
+  });
   /** Batches come one after the other: each holds the thread for some ms. */
   readonly #batchLock = pLimit(1);
   /** Many codes for one request, each made once. */
@@ -106,7 +110,6 @@ export class Codes {
   constructor(options: CodesOptions) {
     this.#options = options;
     this.#listing = new CodeListing(options);
-    this.#damagedIds = new DamagedCodeIds(options.store);
     this.links = new LinkLoader(options.store, options.links, options.scansOf);
     this.memberships = new Memberships(options.store, options.clock);
     this.#ownHosts = [new URL(options.shortUrlBase).host];
@@ -223,8 +226,17 @@ export class Codes {
   findScanned(no: CodeNo): ScannedCode | undefined {
     const code = readOr(() => this.findByNo(no), 'damaged');
     if (code !== 'damaged') return code;
-    const id = this.#damagedIds.find(no);
+    const { id } = this.#damagedIds.get(no) ?? { id: this.#searchId(no) };
+    this.#damagedIds.set(no, { id });
     return id === undefined ? undefined : { id };
+  }
+
+  /** The id of a code with a damaged record, for its events: walks all of `code_ids` once for each such code, 1 us an id. */
+  #searchId(no: CodeNo): string | undefined {
+    for (const { key, value } of this.#options.store.codeIds.range({}, () => undefined)) {
+      if (value === no) return key;
+    }
+    return undefined;
   }
 
   /** @throws Failure not_found, static_code, external_id_taken, validation_failed, storage_full */
