@@ -20,13 +20,12 @@ import { shardBounds } from './machine/machine-plan.ts';
 import type { PredecessorConnection } from './upgrade/predecessor-connection.ts';
 import { EngineThreads, type EngineThreadsOptions } from '../engine/threads.ts';
 import type { Codes } from '../product/codes/codes.ts';
-import { type Images, openImages } from '../product/images/image-service.ts';
+import { type Images, libraryVariables, openImages } from '../product/images/image-service.ts';
 import {
   addressSpace,
   createLinkTableMemory,
   type LinkTableMemory,
 } from '../engine/links/layout.ts';
-import { libraryVariables } from '../product/images/library-settings.ts';
 import { LinkWriter } from '../engine/links/writer.ts';
 import { type Base, imageOptions, openCodeModule } from './modules.ts';
 import { openScanQueries, type ScanQueries } from '../engine/analytics/queries.ts';
