@@ -12,19 +12,29 @@ import type { Config } from '../../platform/config/config.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { IdSource } from '../../model/ids.ts';
 import type { CodeNo } from '../../model/numbers.ts';
-import type { TargetChecker } from '../../model/watches/watch.ts';
+import type { TargetAnswer, TargetChecker, TargetRequest } from '../../model/watches/watch.ts';
+import type { AttemptSettings } from '../../model/webhook.ts';
 import type { Outbox } from '../../webhooks/outbox.ts';
 import type { ScanAnalytics } from '../../engine/analytics/analytics.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { openTargetChecker } from './target-checker.ts';
+import { shipped } from '../../platform/shipped.ts';
+import { createPool } from '../../platform/workers/pool.ts';
 import { Incidents, type IncidentsOptions } from './incidents.ts';
 import { type CountingMarks, Running } from './running.ts';
 import { Subjects, type WatchedCodes } from './subjects.ts';
 import { TargetRounds } from './target-rounds.ts';
 import { Watches } from './watches.ts';
 import { WatchScheduler } from './watch-scheduler.ts';
+
+/** Of requests to targets. */
+const [timeoutMs, connectionsMax] = [10_000, 16];
+/** Above the caller's number in flight. */
+const tasksMax = 64;
+const closeMsMax = 100;
+/** A thread takes 15 to 25 MB, and requests come in rounds. */
+const restMs = 60_000;
 
 export interface WatchServicesOptions {
   readonly config: Config;
@@ -99,10 +109,30 @@ export function openWatches(given: WatchServicesOptions): WatchServices {
   };
 }
 
+/** Checks targets from a separate thread, which starts with the first request and ends after a minute without one. */
 function openChecker({ config, log }: WatchServicesOptions): TargetChecker {
   const { allowNetworks } = config.webhooks;
   const docsUrl = `${config.api.publicUrl}/docs/alerts`;
-  return openTargetChecker({ allowNetworks, docsUrl }, (err) =>
-    log.warn({ err }, 'the thread that requests targets failed, another one started'),
-  );
+  const settings: AttemptSettings = { allowNetworks, docsUrl, timeoutMs, connectionsMax };
+  const pool = createPool<TargetRequest & { settings: AttemptSettings }, TargetAnswer>({
+    file: shipped.workerFile('target-request'),
+    threads: 1,
+    queueMax: tasksMax,
+    tasksPerThread: tasksMax,
+    closeMsMax,
+    restMs,
+    onDeath: (err) =>
+      log.warn({ err }, 'the thread that requests targets failed, another one started'),
+  });
+  return {
+    async check(request) {
+      try {
+        return await pool.run({ ...request, settings });
+      } catch {
+        // A dead thread or a closed pool says nothing about the target.
+        return { failure: 'unknown' };
+      }
+    },
+    close: () => pool.close(),
+  };
 }
