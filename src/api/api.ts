@@ -3,7 +3,7 @@
  *
  *   /v1/…                    match -> guard -> idempotency -> parse -> handler -> encode (`handle` to `#run`)
  *   /i/…                     images, no key
- *   /docs                    pages made once at start
+ *   /docs                    pages made at the first request
  *   /r/… /unsubscribe/…      pages for people without an account, by the token of a link
  *   / /codes … /assets/…     the dashboard, if it is served
  *   /health/…
