@@ -10,19 +10,17 @@
  * Redirects come before the API: printed codes must work first. A stop ends when every answered scan is in the store.
  */
 import type { Config } from '../platform/config/config.ts';
-import { type Closers, openWithClosers } from '../platform/closers.ts';
+import { openWithClosers } from '../platform/closers.ts';
 import type { Logger } from '../platform/log.ts';
-import type { WorkspaceServices } from '../product/workspaces/services.ts';
 import { shipped } from '../platform/shipped.ts';
 import { administrationOf } from './administration/administration.ts';
 import { commandTable } from './administration/operations.ts';
 import { folderCommands } from './commands/folder-commands.ts';
-import type { FirstSecrets, FirstStart } from './folder/first-start.ts';
-import { type ExaminedFolder, ServiceFolder, type ServiceStart } from './folder/service-folder.ts';
+import type { FirstSecrets } from './folder/first-start.ts';
+import { ServiceFolder, type ServiceStart } from './folder/service-folder.ts';
 import { fitToMemory } from './machine/machine-plan.ts';
 import { examineMachine } from './machine/start-checks.ts';
 import {
-  type Base,
   dataVersions,
   type Machine,
   openBase,
@@ -30,7 +28,7 @@ import {
   openWorkspaceModule,
   thisMachine,
 } from './modules.ts';
-import { type Engine, startEngine } from './open-engine.ts';
+import { startEngine } from './open-engine.ts';
 import { openServices } from './services.ts';
 import { RunningService } from './upgrade/running-service.ts';
 import type { PredecessorConnection } from './upgrade/predecessor-connection.ts';
@@ -64,92 +62,53 @@ export interface AppOptions {
 export async function openApp(
   configured: Config,
   log: Logger,
-  options: AppOptions = {},
+  { machine: given, start = 'any', takeover, onPredecessor }: AppOptions = {},
 ): Promise<App> {
   const config = fitToMemory(configured);
+  const machine = { ...thisMachine, ...given };
   return await openWithClosers(async (closers) => {
-    const service = await lock(config, log, options, closers);
-    const examined = await examine(config, service);
-    const opened = await open(config, log, options, examined, closers);
-    const engine = await startEngine(opened.base, closers, service.predecessor);
-    return await listen(opened, engine, closers);
+    // Lock.
+    const { dataDir } = config;
+    const hello = { release: shipped.version, dataVersions };
+    const service = await ServiceFolder.lock({ dataDir, start, takeover, hello, log });
+    closers.push(() => service.close());
+    const { folder, predecessor } = service;
+    if (predecessor !== undefined) onPredecessor?.(predecessor);
+
+    // Examine. The machine first: the predecessor continues if this process cannot start.
+    const heldPorts = predecessor?.accepted.ports;
+    const warnings = await examineMachine(config, folder.path, heldPorts);
+    const examined = await service.examine();
+
+    // Open.
+    await examined.make(machine.randomBytes);
+    const base = openBase({ ...machine, config, folder, log, heldPorts });
+    closers.push(() => base.management.close());
+    await examined.begin(base.management);
+    const workspaces = openWorkspaceModule(base);
+    closers.push(() => workspaces.close());
+    const firstStart = openFirstStart(base, workspaces);
+    const firstSecrets = await firstStart.open();
+
+    // Count.
+    const engine = await startEngine(base, closers, predecessor);
+
+    // Listen.
+    const services = await openServices({ base, engine });
+    const running = new RunningService({ base, engine, service, services });
+    closers.push(() => running.stop());
+    const operations = commandTable(administrationOf(base, engine.codes, workspaces));
+    service.hostTakeovers(running, { ...folderCommands(folder), ...operations });
+    closers.push(() => service.endCommands());
+    // Not earlier: a start that fails prints one line.
+    for (const warning of warnings) log.warn(warning);
+    return {
+      apiPort: services.apiPort,
+      redirectPort: engine.threads.redirects.port,
+      firstSecrets,
+      secretsShown: () => firstStart.shown(),
+      takenOver: running.takenOver,
+      failed: running.failed,
+    };
   });
-}
-
-async function lock(
-  { dataDir }: Config,
-  log: Logger,
-  { start = 'any', takeover, onPredecessor }: AppOptions,
-  closers: Closers,
-): Promise<ServiceFolder> {
-  const hello = { release: shipped.version, dataVersions };
-  const service = await ServiceFolder.lock({ dataDir, start, takeover, hello, log });
-  closers.push(() => service.close());
-  if (service.predecessor !== undefined) onPredecessor?.(service.predecessor);
-  return service;
-}
-
-interface Examined {
-  readonly service: ServiceFolder;
-  readonly parts: ExaminedFolder;
-  /** Ports that the predecessor listens on, too. */
-  readonly heldPorts: readonly number[] | undefined;
-  readonly warnings: readonly string[];
-}
-
-/** The machine first: a predecessor continues if this process cannot start. */
-async function examine(config: Config, service: ServiceFolder): Promise<Examined> {
-  const heldPorts = service.predecessor?.accepted.ports;
-  const warnings = await examineMachine(config, service.folder.path, heldPorts);
-  return { service, parts: await service.examine(), heldPorts, warnings };
-}
-
-interface Opened extends Examined {
-  readonly base: Base;
-  /** For the first start and for commands; the services have their own. */
-  readonly workspaces: WorkspaceServices;
-  readonly firstStart: FirstStart;
-  readonly firstSecrets: FirstSecrets | undefined;
-}
-
-async function open(
-  config: Config,
-  log: Logger,
-  { machine }: AppOptions,
-  examined: Examined,
-  closers: Closers,
-): Promise<Opened> {
-  const { service, parts, heldPorts } = examined;
-  const whole = { ...thisMachine, ...machine };
-  await parts.make(whole.randomBytes);
-  const base = openBase({ ...whole, config, folder: service.folder, log, heldPorts });
-  closers.push(() => base.management.close());
-  await parts.begin(base.management);
-  const workspaces = openWorkspaceModule(base);
-  closers.push(() => workspaces.close());
-  const firstStart = openFirstStart(base, workspaces);
-  return { ...examined, base, workspaces, firstStart, firstSecrets: await firstStart.open() };
-}
-
-async function listen(
-  { service, base, workspaces, firstStart, firstSecrets, warnings }: Opened,
-  engine: Engine,
-  closers: Closers,
-): Promise<Omit<App, 'close'>> {
-  const services = await openServices({ base, engine });
-  const running = new RunningService({ base, engine, service, services });
-  closers.push(() => running.stop());
-  const operations = commandTable(administrationOf(base, engine.codes, workspaces));
-  service.hostTakeovers(running, { ...folderCommands(service.folder), ...operations });
-  closers.push(() => service.endCommands());
-  // Not earlier: a start that fails prints one line.
-  for (const warning of warnings) base.log.warn(warning);
-  return {
-    apiPort: services.apiPort,
-    redirectPort: engine.threads.redirects.port,
-    firstSecrets,
-    secretsShown: () => firstStart.shown(),
-    takenOver: running.takenOver,
-    failed: running.failed,
-  };
 }

@@ -59,10 +59,10 @@ export async function openCore(
     const service = await ServiceFolder.lock({ dataDir, start, hello: noTakeovers, log });
     closers.push(() => service.close());
     const warnings = await examineMachine(config, service.folder.path);
-    const parts = await service.examine();
+    const examined = await service.examine();
     const context = connectNode(config, log, { ...thisMachine, ...given }, stopping);
     closers.push(() => context.connection.close());
-    const app = await open(context, service, parts, closers);
+    const app = await open(context, service, examined, closers);
     for (const warning of warnings) log.warn(warning);
     return app;
   });
@@ -71,21 +71,21 @@ export async function openCore(
 async function open(
   context: NodeContext,
   service: ServiceFolder,
-  parts: ExaminedFolder,
+  examined: ExaminedFolder,
   closers: Closers,
 ): Promise<Omit<App, 'close'>> {
   const { config, log, machine } = context;
   const { folder } = service;
   const known = readNodeFile(folder.path);
-  const identity = await identify(context, folder, parts, known);
+  const identity = await identify(context, folder, examined, known);
   closers.push(noteRunning(folder.path, context));
-  await parts.make(machine.randomBytes);
+  await examined.make(machine.randomBytes);
   const heldPorts = portsOf(config).map(({ port }) => port);
   const base = openBase({ ...machine, config, folder, log, heldPorts });
   closers.push(() => base.management.close());
   const keys = new ClusterKeys(config.cluster.secret);
   updateSigningKeys({ store: base.management, folder: folder.path, keys });
-  await parts.begin(base.management, raiseBlocks);
+  await examined.begin(base.management, raiseBlocks);
   const onRole = (): void => void lifecycle.update();
   const following: Closers = [];
   closers.push(() => closeAll(following));
@@ -136,10 +136,10 @@ function assertSameNode({ dataDir, cluster: { nodeName: name, role } }: Config):
 async function identify(
   context: NodeContext,
   folder: DataFolder,
-  parts: ExaminedFolder,
+  examined: ExaminedFolder,
   known: NodeIdentity | undefined,
 ): Promise<NodeIdentity> {
-  const isFirst = await parts.beginMaking();
+  const isFirst = await examined.beginMaking();
   const isLastHere = beginStart(folder.path, context.config.cluster.nodeName, context);
   if (known !== undefined) {
     const admitted = await claim(context, known, isLastHere);
@@ -155,7 +155,7 @@ async function identify(
     );
   }
   const identity = await joinAsCore(context, folder);
-  await parts.inspectAgain();
+  await examined.inspectAgain();
   return identity;
 }
 
