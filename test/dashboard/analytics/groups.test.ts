@@ -3,8 +3,12 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stepClass, stepOf, stepsOf } from '../../../src/dashboard/analytics/color-steps.ts';
-import { lettersOf, smallPlaces } from '../../../src/dashboard/analytics/map/country-codes.ts';
-import { type Atlas, worldOf } from '../../../src/dashboard/analytics/map/shapes.ts';
+import {
+  type Atlas,
+  lettersOf,
+  smallPlaces,
+  worldOf,
+} from '../../../src/dashboard/analytics/map/shapes.ts';
 import type { Filters } from '../../../src/dashboard/analytics/state/filters.ts';
 import {
   flagsOn,

@@ -5,7 +5,6 @@
 import { geoArea, geoEqualEarth, geoPath, type GeoPath, type GeoGeometryObjects } from 'd3-geo';
 import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
-import { lettersOf, smallPlaces } from './country-codes.ts';
 
 export type Atlas = Topology<{
   readonly countries: GeometryCollection<{ readonly name: string }>;
@@ -25,6 +24,40 @@ export interface World {
   /** Each a path of no length, which a round line makes a dot. */
   readonly dots: readonly Shape[];
 }
+
+/** Countries of the atlas, which numbers them as ISO 3166-1 does, and their two letters. */
+const numbered =
+  '004AF008AL010AQ012DZ024AO031AZ032AR036AU040AT044BS050BD051AM056BE064BT068BO070BA072BW076BR084BZ090SB096BN100BG' +
+  '104MM108BI112BY116KH120CM124CA140CF144LK148TD152CL156CN158TW170CO178CG180CD188CR191HR192CU196CY203CZ204BJ208DK' +
+  '214DO218EC222SV226GQ231ET232ER233EE238FK242FJ246FI250FR260TF262DJ266GA268GE270GM275PS276DE288GH300GR304GL320GT' +
+  '324GN328GY332HT340HN348HU352IS356IN360ID364IR368IQ372IE376IL380IT384CI388JM392JP398KZ400JO404KE408KP410KR414KW' +
+  '417KG418LA422LB426LS428LV430LR434LY440LT442LU450MG454MW458MY466ML478MR484MX496MN498MD499ME504MA508MZ512OM516NA' +
+  '524NP528NL540NC548VU554NZ558NI562NE566NG578NO586PK591PA598PG600PY604PE608PH616PL620PT624GW626TL630PR634QA642RO' +
+  '643RU646RW682SA686SN688RS694SL703SK704VN705SI706SO710ZA716ZW724ES728SS729SD732EH740SR748SZ752SE756CH760SY762TJ' +
+  '764TH768TG780TT784AE788TN792TR795TM800UG804UA807MK818EG826GB834TZ840US854BF858UY860UZ862VE887YE894ZM';
+
+/** What the atlas is too coarse for: longitude and latitude of its middle, or of the island where most people live. */
+const placed =
+  'AD1.6,42.5 AG-61.8,17.1 AI-63.1,18.2 AS-170.7,-14.3 AW-70,12.5 AX20.1,60.2 BB-59.6,13.2 BH50.5,26.1 BL-62.8,17.9 ' +
+  'BM-64.8,32.3 BQ-68.3,12.2 CC96.8,-12.2 CK-159.8,-21.2 CV-23.6,15.1 CW-69,12.2 CX105.7,-10.5 DM-61.4,15.4 ' +
+  'FM158.2,6.9 FO-6.9,62.1 GD-61.7,12.2 GF-53,4 GG-2.5,49.5 GI-5.3,36.1 GP-61.6,16.3 GS-36,-54.7 GU144.8,13.4 ' +
+  'HK114.1,22.4 IM-4.5,54.2 IO72.4,-7.3 JE-2.1,49.2 KI173,1.4 KM43.3,-11.7 KN-62.7,17.3 KY-81.3,19.3 LC-61,13.9 ' +
+  'LI9.5,47.1 MC7.4,43.7 MF-63.1,18.1 MH171.2,7.1 MO113.6,22.2 MP145.7,15.2 MQ-61,14.6 MS-62.2,16.7 MT14.4,35.9 ' +
+  'MU57.6,-20.3 MV73.5,4.2 NF168,-29 NR166.9,-0.5 NU-169.9,-19 PF-149.4,-17.6 PM-56.3,46.9 PN-130.1,-25.1 PW134.5,7.4 ' +
+  'RE55.5,-21.1 SC55.5,-4.6 SG103.8,1.4 SH-5.7,-16 SJ15.6,78.2 SM12.4,43.9 ST6.7,0.3 SX-63.1,18 TC-72.2,21.8 ' +
+  'TK-171.8,-9.2 TO-175.2,-21.1 TV179.2,-8.5 VA12.5,41.9 VC-61.2,13.2 VG-64.6,18.4 VI-64.9,18.3 WF-178.1,-14.3 ' +
+  'WS-171.8,-13.8 YT45.2,-12.8';
+
+/** Two letters by the number, `276` -> `DE`. */
+export const lettersOf: ReadonlyMap<string, string> = new Map(
+  (numbered.match(/\d{3}[A-Z]{2}/g) ?? []).map((entry) => [entry.slice(0, 3), entry.slice(3)]),
+);
+
+export const smallPlaces = placed.split(' ').map((entry) => {
+  const [longitude = 0, latitude = 0] = entry.slice(2).split(',').map(Number);
+  const point: [number, number] = [longitude, latitude];
+  return { key: entry.slice(0, 2), point };
+});
 
 const width = 960;
 /** Around it, for half a dot at its edge on a narrow screen. */
