@@ -4,8 +4,12 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { Problem } from '../../client/problem.ts';
+import { pushQuery } from '../../client/router.ts';
 import { currentSession } from '../../client/session.ts';
+import { Button } from '../../parts/button.tsx';
 import { ExportButton } from '../../parts/export-button.tsx';
+import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Ready } from '../../parts/page.tsx';
 import { HeatMap } from '../heat-map.tsx';
 import type { Totals } from '../state/answers.ts';
@@ -17,8 +21,7 @@ import { GroupCard } from './group-card.tsx';
 import { RangeBar } from './range-bar.tsx';
 import { SeriesCard } from './series-card.tsx';
 import { TotalFigures, TotalPlaces } from './totals.tsx';
-import { isAboutQuery } from './query-faults.ts';
-import { Trouble } from './trouble.tsx';
+import { explain, isAboutQuery } from './query-faults.ts';
 import { type Loaded, useAnalytics, type View } from './use-analytics.ts';
 
 interface ExploreProps<T extends Totals> {
@@ -64,6 +67,30 @@ export function Explore<T extends Totals>(props: ExploreProps<T>) {
       {!isRefused && <Breakdowns view={view} loaded={loaded} />}
       <SlowNotice loaded={loaded} />
     </div>
+  );
+}
+
+interface TroubleProps {
+  readonly problem: Problem;
+  readonly view: View;
+  readonly onRetry: () => void;
+}
+
+/** Why there are no numbers for these days, filters or zone, and what there would be numbers for. */
+function Trouble({ problem, view, onRetry }: TroubleProps) {
+  const explained = explain(problem, view.zone);
+  if (explained === undefined) return <ProblemNotice problem={problem} onRetry={onRetry} />;
+  return (
+    <Notice tone="warn" title={explained.title}>
+      <p>{explained.message}</p>
+      <p class="notice-ways">
+        {explained.ways.map(({ label, change }) => (
+          <Button key={label} size="small" onClick={() => pushQuery(change)}>
+            {label}
+          </Button>
+        ))}
+      </p>
+    </Notice>
   );
 }
 

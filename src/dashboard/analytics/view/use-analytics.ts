@@ -6,6 +6,7 @@
  * With filters all at once: the service then reads single scans, and one pass over them answers all that is asked
  * meanwhile. The previous answer stays until the new one arrives; a request whose answer is no longer wanted is canceled.
  */
+import { useRef } from 'preact/hooks';
 import { now } from '../../client/browser-clock.ts';
 import { type Resource, useResource } from '../../client/resource.ts';
 import { currentQuery } from '../../client/router.ts';
@@ -31,7 +32,6 @@ import {
   zoneIn,
 } from '../state/view-state.ts';
 import { isAboutQuery } from './query-faults.ts';
-import { isSettled, useLater } from './use-later.ts';
 
 export interface View {
   readonly subject: Subject;
@@ -107,3 +107,16 @@ export function useAnalytics<T extends Totals>(view: View, hasRoutes: boolean): 
     })),
   };
 }
+
+/** Loads `path` once it `mayLoad`; until then what was shown before stays, marked as of another query. */
+function useLater<T>(path: string | undefined, mayLoad: boolean): Resource<T> {
+  const asked = useRef<string | undefined>(undefined);
+  if (mayLoad || path === undefined) asked.current = path;
+  const resource = useResource<T>(asked.current);
+  if (asked.current === path) return resource;
+  return { ...resource, isStale: resource.data !== undefined, problem: undefined };
+}
+
+/** The answer is there, or the reason why not. */
+const isSettled = ({ data, isStale, problem }: Resource<unknown>): boolean =>
+  problem !== undefined || (data !== undefined && !isStale);
