@@ -1,7 +1,7 @@
 /** Imports codes from a file, and shows the rows that failed. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { type BulkResult, createMany } from '../../client/bulk.ts';
 import { formatBytes, formatNumber, plural } from '../../client/format.ts';
+import { send } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
 import { invalidate } from '../../client/resource.ts';
 import { saveBlob } from '../../client/download.ts';
@@ -19,6 +19,17 @@ const types: Readonly<Record<string, string>> = {
   jsonl: 'application/x-ndjson',
 };
 const bytesMax = 16_777_216;
+
+interface BulkResult {
+  readonly created: number;
+  readonly failed: number;
+  /** The first 200. */
+  readonly errors: ReadonlyArray<{
+    readonly index: number;
+    readonly code: string;
+    readonly detail: string;
+  }>;
+}
 
 type Stage =
   | { readonly kind: 'choose'; readonly fault?: string }
@@ -46,7 +57,7 @@ export function ImportPage() {
     }
     const { name } = file;
     setStage({ kind: 'work', name });
-    const result = await createMany({ data: file, type }).catch(problemOf);
+    const result = await createMany(file, type).catch(problemOf);
     setStage({ kind: 'done', name, result });
     invalidate('/qr-codes', '/analytics');
   };
@@ -64,6 +75,36 @@ export function ImportPage() {
       </div>
     </Page>
   );
+}
+
+interface Answer {
+  readonly created: number;
+  readonly failed: number;
+  readonly results: ReadonlyArray<{
+    readonly index: number;
+    readonly error?: {
+      readonly code: string;
+      readonly detail: string;
+      readonly errors?: ReadonlyArray<{ readonly path: string; readonly message: string }>;
+    };
+  }>;
+}
+
+const errorsShownMax = 200;
+
+/**
+ * Sends the file unchanged.
+ * @throws Problem
+ */
+async function createMany(data: File, type: string): Promise<BulkResult> {
+  const response = await send('POST', '/qr-codes/bulk', { raw: { data, type } });
+  const { created, failed, results }: Answer = await response.json();
+  const errors = results.flatMap(({ index, error }) => {
+    if (error === undefined) return [];
+    const faults = error.errors?.map(({ path, message }) => `${path}: ${message}`).join('. ');
+    return [{ index, code: error.code, detail: faults || error.detail }];
+  });
+  return { created, failed, errors: errors.slice(0, errorsShownMax) };
 }
 
 interface ChooseProps {
