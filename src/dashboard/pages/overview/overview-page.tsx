@@ -15,9 +15,11 @@ import { Bars } from '../../parts/bars.tsx';
 import { ButtonLink } from '../../parts/button.tsx';
 import { Figure, Figures } from '../../parts/figures.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
-import { OpenIncidents } from '../alerts/open-incidents.tsx';
+import { type IncidentList, incidentText, subjectAddress } from '../alerts/alert-labels.ts';
 import { Attribution } from '../code/analytics-part.tsx';
 import { feedRowsMax, LiveFeed } from './live-feed.tsx';
 import { Welcome } from './welcome.tsx';
@@ -88,6 +90,34 @@ export function OverviewPage() {
         <Attribution />
       </div>
     </Page>
+  );
+}
+
+const incidentsShownMax = 5;
+
+/** What is wrong now; nothing where nothing is. */
+function OpenIncidents() {
+  const { data } = useResource<IncidentList>('/watches/incidents?open=true&limit=100');
+  const incidents = data?.data ?? [];
+  if (incidents.length === 0) return null;
+  const count = data?.nextCursor === undefined ? String(incidents.length) : '100 or more';
+  const title = incidents.length === 1 ? 'One alert is open' : `${count} alerts are open`;
+  return (
+    <Notice tone="warn" title={title}>
+      <ul>
+        {incidents.slice(0, incidentsShownMax).map((incident) => (
+          <li key={incident.id} class="break">
+            <a dir="auto" href={subjectAddress(incident)}>
+              {incident.name}
+            </a>
+            : {incidentText(incident)}, since <Time iso={incident.since} />
+          </li>
+        ))}
+      </ul>
+      <p>
+        <a href={pathTo('alerts')}>All alerts</a>
+      </p>
+    </Notice>
   );
 }
 
