@@ -6,6 +6,8 @@ import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
 import { may } from '../../client/session.ts';
 import { useForm } from '../../client/use-form.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
+import { AreaField } from '../../parts/field.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
@@ -20,7 +22,7 @@ import {
   type Subscription,
   type Usage,
 } from './billing-labels.ts';
-import { CancelDialog } from './cancel-dialog.tsx';
+import { NoWayBack } from './no-way-back.tsx';
 import { Plans } from './plans.tsx';
 
 export function BillingPage() {
@@ -186,6 +188,47 @@ function PlanActions({ subscription }: { readonly subscription: Subscription }) 
         <CancelDialog subscription={subscription} onClose={() => setCanceling(false)} />
       )}
     </>
+  );
+}
+
+interface CancelProps {
+  readonly subscription: Subscription;
+  readonly onClose: () => void;
+}
+
+/** Cancels the subscription, and asks why. */
+function CancelDialog({ subscription, onClose }: CancelProps) {
+  const [reason, setReason] = useState('');
+  const cancel = async (): Promise<void> => {
+    const body = reason.trim() === '' ? {} : { reason: reason.trim() };
+    await call('DELETE', '/billing/subscription', { body });
+    invalidate('/billing/subscription', '/events');
+    say('Plan cancelled. It stays active until the end of the paid period.');
+  };
+  const { plan, currentPeriodEnd } = subscription;
+  return (
+    <Confirm
+      title={`Cancel ${capitalize(plan)}?`}
+      action="Cancel plan"
+      keep={`Keep ${capitalize(plan)}`}
+      onConfirm={cancel}
+      onClose={onClose}
+    >
+      <p>
+        {capitalize(plan)} stays active{' '}
+        {currentPeriodEnd === undefined ? (
+          'until the end of the period'
+        ) : (
+          <>
+            until <Time iso={currentPeriodEnd} style="full" />
+          </>
+        )}
+        , then the workspace moves to Free. You can resume until then. Your codes keep redirecting
+        either way.
+      </p>
+      <NoWayBack />
+      <AreaField label="Reason" isOptional rows={2} value={reason} onInput={setReason} />
+    </Confirm>
   );
 }
 
