@@ -1,15 +1,18 @@
 /** One code: image and destination on top; analytics, where it leads, scans, design, history and details below. */
 import { useState } from 'preact/hooks';
+import { call } from '../../client/http.ts';
 import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
-import { invalidate, type Resource, useResource } from '../../client/resource.ts';
-import { currentQuery, confirmLeaving, setQuery } from '../../client/router.ts';
+import { invalidate, type Resource, storeAnswer, useResource } from '../../client/resource.ts';
+import { currentQuery, confirmLeaving, navigate, setQuery } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
 import { Badge, Tabs } from '../../parts/list.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
+import { say, sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import { typeLabel } from '../codes/code-types.ts';
 import { StatusBadge } from '../codes/code-status.tsx';
@@ -19,13 +22,11 @@ import { ShareButton } from '../reports/share.tsx';
 import { WatchCard } from '../alerts/watch-card.tsx';
 import { AnalyticsPart } from './analytics-part.tsx';
 import { CodeTop } from './code-top.tsx';
-import { DeleteCode } from './delete-code.tsx';
 import { Designer } from './designer.tsx';
 import { DownloadMenu } from './download-menu.tsx';
 import { DetailsPart } from './details-part.tsx';
 import { NotWorking } from './not-working.tsx';
 import { HistoryPart } from './history-part.tsx';
-import { PauseButton } from './pause.tsx';
 import { Retarget } from './retarget.tsx';
 import { RoutingPart } from './routing/routing-part.tsx';
 import { ScansPart } from './scans-part.tsx';
@@ -107,6 +108,67 @@ function Actions({ code, onAction }: ActionsProps) {
         <Button icon="trash" label="Delete this code" onClick={() => onAction('delete')} />
       )}
     </>
+  );
+}
+
+/** Pauses or resumes a code: at once, for every print. */
+function PauseButton({ code: { id, paused } }: { readonly code: QrCode }) {
+  const [isBusy, setBusy] = useState(false);
+  const change = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const body = { paused: !paused };
+      storeAnswer(`/qr-codes/${id}`, await call<QrCode>('PATCH', `/qr-codes/${id}`, { body }));
+      invalidate('/qr-codes?', '/events');
+      say(paused ? 'The code works again.' : 'Paused. No print works until you resume it.');
+    } catch (error) {
+      sayProblem(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <Button
+      icon={paused ? 'play' : 'pause'}
+      tone={paused ? 'accent' : 'plain'}
+      isBusy={isBusy}
+      onClick={() => void change()}
+    >
+      {paused ? 'Resume' : 'Pause'}
+    </Button>
+  );
+}
+
+interface DeleteProps {
+  readonly code: QrCode;
+  readonly onClose: () => void;
+}
+
+/** Deletes a code. Its prints stop working for ever, so the user must type its name. */
+function DeleteCode({ code, onClose }: DeleteProps) {
+  const remove = async (): Promise<void> => {
+    await call('DELETE', `/qr-codes/${code.id}`);
+    say('Code deleted.');
+    navigate(pathTo('codes'));
+    invalidate('/qr-codes?', '/analytics', '/campaigns');
+  };
+  return (
+    <Confirm
+      title="Delete this code permanently?"
+      action="Delete permanently"
+      typed={code.slug ?? 'delete'}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      {code.dynamic ? (
+        <p>
+          Anyone who scans a print of it will find nothing. The short code is never given out again,
+          so this cannot be undone, not even by creating the code again. Its analytics stay readable
+          through the API for 90 days.
+        </p>
+      ) : (
+        <p>It disappears from your list. Prints of a static code keep working on their own.</p>
+      )}
+    </Confirm>
   );
 }
 
