@@ -1,6 +1,7 @@
 /** The fields of a design. Default values are left out of the design. */
 import type { Design, Gradient } from '../../../model/design.ts';
 import { plural } from '../../client/format.ts';
+import { Button } from '../../parts/button.tsx';
 import {
   CheckField,
   ChoiceField,
@@ -8,7 +9,7 @@ import {
   SelectField,
   SliderField,
 } from '../../parts/field.tsx';
-import { LogoField } from './logo-field.tsx';
+import { LogoInput } from './logo-input.tsx';
 
 interface FieldsProps {
   readonly design: Design;
@@ -40,6 +41,7 @@ const gradientTypes = [
 const standard = { foreground: '#000000', background: '#ffffff', margin: 4 } as const;
 const firstGradient: Gradient = { from: '#0f6b5c', to: '#16324f', type: 'linear' };
 const marginMax = 20;
+const standardLogoScale = 0.22;
 
 const moduleCorners = [
   [0, 0],
@@ -202,6 +204,31 @@ function GradientFields({ gradient, onChange }: GradientProps) {
         options={gradientTypes}
         onChange={(type) => onChange({ type })}
       />
+    </div>
+  );
+}
+
+/** The logo, stored by the service with the design, and its size. */
+function LogoField({ design, onChange }: FieldsProps) {
+  const { logo, logoScale = standardLogoScale, ...rest } = design;
+  const percent = Math.round(logoScale * 100);
+  return (
+    <div class="form-row">
+      <LogoInput onTake={(file) => onChange({ ...design, logo: file })} />
+      {logo !== undefined && (
+        <div class="field">
+          <SliderField
+            label={`Logo size: ${percent} %`}
+            min={5}
+            max={25}
+            value={percent}
+            onInput={(value) => onChange({ ...design, logoScale: value / 100 })}
+          />
+          <Button size="small" icon="trash" onClick={() => onChange(rest)}>
+            Remove logo
+          </Button>
+        </div>
+      )}
     </div>
   );
 }
