@@ -7,14 +7,14 @@ import { rulesMax } from '../../../../model/routing/routing.ts';
 import { currentQuery, setQuery } from '../../../client/router.ts';
 import { may } from '../../../client/session.ts';
 import type { QrCode } from '../../../client/wire.ts';
+import { browserZone } from '../../../client/zones.ts';
 import { Button } from '../../../parts/button.tsx';
-import { Icon } from '../../../parts/icon.tsx';
+import { Icon, type IconName } from '../../../parts/icon.tsx';
 import { Menu, MenuItem } from '../../../parts/menu.tsx';
 import { Notice, ProblemNotice } from '../../../parts/notice.tsx';
 import { Card } from '../../../parts/page.tsx';
 import { OptionsCards } from './options-card.tsx';
-import { type Recipe, recipes, ruleFor } from './recipes.ts';
-import type { RoutingDraft, RuleDraft } from './route-draft.ts';
+import { type ConditionsDraft, newKey, type RoutingDraft, type RuleDraft } from './route-draft.ts';
 import { RuleList } from './rule-list.tsx';
 import { TryIt } from './try-it.tsx';
 import { type RoutingForm, useRouting } from './use-routing.ts';
@@ -72,6 +72,55 @@ function leadOf({ rules, split }: RoutingDraft): string {
       : 'Everyone who scans it is led by weight.';
   return may('editor') ? `${start} Send some people elsewhere:` : start;
 }
+
+/** Rules that many codes need, ready but for their addresses. */
+interface Recipe {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly text: string;
+  readonly rules: () => readonly RuleDraft[];
+}
+
+const ruleFor = (conditions: ConditionsDraft): RuleDraft => ({
+  key: newKey(),
+  label: '',
+  if: conditions,
+  target: '',
+  split: undefined,
+});
+
+/** The second language that a menu is most often written in. */
+const otherLanguage = (): string => (navigator.language.startsWith('en') ? 'es' : 'en');
+
+const recipes: readonly Recipe[] = [
+  {
+    icon: 'download',
+    title: 'App stores',
+    text: 'iPhones go to the App Store, Android phones to Google Play.',
+    rules: () => [ruleFor({ os: ['iOS'] }), ruleFor({ os: ['Android'] })],
+  },
+  {
+    icon: 'language',
+    title: 'Languages',
+    text: 'People whose phone speaks another language get a page in theirs.',
+    rules: () => [ruleFor({ language: [otherLanguage()] })],
+  },
+  {
+    icon: 'clock',
+    title: 'Opening hours',
+    text: 'One page while you are open, your destination at all other times.',
+    rules: () => [
+      ruleFor({
+        time: {
+          days: ['mon', 'tue', 'wed', 'thu', 'fri'],
+          from: '11:00',
+          to: '22:00',
+          timezone: browserZone(),
+        },
+      }),
+    ],
+  },
+];
 
 interface AddProps {
   readonly onAdd: (rules: readonly RuleDraft[]) => void;
