@@ -1,5 +1,6 @@
 /** The machines of the installation: who leads, what each is behind, what needs a person. Reloaded while it is shown. */
 import { useState } from 'preact/hooks';
+import { plural } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useRefresh, useResource } from '../../client/resource.ts';
 import { may, seesCluster } from '../../client/session.ts';
@@ -14,13 +15,18 @@ import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
 import { NotFoundPage } from '../session/not-found-page.tsx';
-import { behindText, candidates, roleTexts, stateLabels, stateTones } from './cluster-labels.ts';
 
 const refreshMs = 3_000;
 
 export function ClusterPage() {
   return seesCluster() ? <Nodes /> : <NotFoundPage />;
 }
+
+/** The cores that could lead in place of the one that does. */
+const candidates = ({ nodes }: Cluster): readonly string[] =>
+  nodes
+    .filter(({ role, state }) => role !== 'edge' && state === 'connected')
+    .map(({ name }) => name);
 
 function Nodes() {
   const cluster = useResource<Cluster>('/cluster');
@@ -115,6 +121,30 @@ function NodesCard({ of: { leader, epoch, nodes } }: { readonly of: Cluster }) {
   );
 }
 
+const states = {
+  active: { label: 'Leads', tone: 'accent' },
+  connected: { label: 'Connected', tone: 'good' },
+  away: { label: 'Away', tone: 'bad' },
+} as const;
+
+const roleTexts: Readonly<Record<ClusterNode['role'], string>> = {
+  all: 'Redirects, keeps the data, may lead',
+  core: 'Keeps the data, may lead',
+  edge: 'Redirects',
+};
+
+/** What a node has not yet that others have; undefined where nothing is known of it. */
+function behindText({ state, linksBehind, scansBehind }: ClusterNode): string | undefined {
+  const links = linksBehind ?? 0;
+  const scans = scansBehind ?? 0;
+  if (state === 'away' && scans === 0) return undefined;
+  const parts = [
+    ...(links === 0 ? [] : [plural(links, 'link change')]),
+    ...(scans === 0 ? [] : [plural(scans, 'batch of scans', 'batches of scans')]),
+  ];
+  return parts.length === 0 ? 'Up to date' : parts.join(', ');
+}
+
 function NodeRow({ of }: { readonly of: ClusterNode }) {
   const { name, role, state, atTwoCores, version, joinedAt } = of;
   return (
@@ -124,7 +154,7 @@ function NodeRow({ of }: { readonly of: ClusterNode }) {
         <span class="row-sub">{roleTexts[role]}</span>
       </td>
       <td>
-        <Badge tone={stateTones[state]}>{stateLabels[state]}</Badge>
+        <Badge tone={states[state].tone}>{states[state].label}</Badge>
       </td>
       <td class="soft">{behindText(of) ?? 'Unknown'}</td>
       <td class="hide-narrow soft">
