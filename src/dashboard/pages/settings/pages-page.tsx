@@ -20,7 +20,6 @@ import { LogoInput } from '../code/logo-input.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { type PageDraft, draftOf, patchOf, textOf, withBrand, withText } from './page-draft.ts';
-import { languageOptions } from './page-languages.ts';
 import { PagePreview } from './page-preview.tsx';
 
 const reasons: ReadonlyArray<{ readonly value: EndedReason; readonly label: string }> = [
@@ -151,6 +150,21 @@ function BrandCard({ draft, form, onChange }: CardProps) {
       </div>
     </Card>
   );
+}
+
+/** Languages to choose from; the API takes any other too. */
+const offered =
+  'en de fr es it pt nl pl tr ja ar bg ca cs da el fi he hr hu id ko nb pt-BR ro ru sk sl sv th uk vi zh-Hans zh-Hant';
+
+const languageNames = new Intl.DisplayNames('en', { type: 'language' });
+
+/** @param own languages with a text: they say so */
+function languageOptions(own: readonly string[]) {
+  const all = [...new Set([...offered.split(' '), ...own])];
+  return all.map((value) => {
+    const name = languageNames.of(value) ?? value;
+    return { value, label: own.includes(value) ? `${name} · your text` : name };
+  });
 }
 
 interface TextsProps extends CardProps {
