@@ -1,9 +1,13 @@
 /** One endpoint: status, events, a test, and its deliveries. */
 import { useState } from 'preact/hooks';
+import { type EventKind, eventKinds } from '../../../model/event.ts';
 import { formatNumber, plural } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
+import { useForm } from '../../client/use-form.ts';
 import { Button } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
@@ -13,8 +17,9 @@ import { pathTo } from '../../paths.ts';
 import type { PageProps } from '../../shell/page-props.ts';
 import { DeliveriesCard } from './deliveries-card.tsx';
 import { type EndpointAction, EndpointActions } from './endpoint-actions.tsx';
-import { TestCard } from './test-card.tsx';
 import {
+  type Attempt,
+  attemptText,
   disabledReasons,
   type Endpoint,
   eventsText,
@@ -124,6 +129,49 @@ function StateCard({ endpoint }: { readonly endpoint: Endpoint }) {
           </Fact>
         )}
       </dl>
+    </Card>
+  );
+}
+
+interface TestResult {
+  readonly delivered: boolean;
+  readonly attempt: Attempt;
+}
+
+const kinds = eventKinds.map((value) => ({ value, label: value }));
+
+/** Sends a signed sample event, and shows the receiver's answer. */
+function TestCard({ endpointId }: { readonly endpointId: string }) {
+  const [kind, setKind] = useState<EventKind>('qr.scanned');
+  const [result, setResult] = useState<TestResult>();
+  const form = useForm({});
+  const test = async (): Promise<void> => {
+    setResult(undefined);
+    const body = { event: kind };
+    setResult(await call<TestResult>('POST', `/webhooks/${endpointId}/test`, { body }));
+    invalidate(`/webhooks/${endpointId}`);
+  };
+  return (
+    <Card title="Test" lead="Sends a signed sample event now.">
+      <div class="form">
+        <Form form={form} action="Send test" tone="plain" onSubmit={test}>
+          <SelectField label="Event" value={kind} options={kinds} onChange={setKind} />
+        </Form>
+        <div aria-live="polite">
+          {result !== undefined && (
+            <Notice
+              tone={result.delivered ? 'good' : 'warn'}
+              title={`${attemptText(result.attempt)}, after ${Math.round(result.attempt.durationMs)} ms`}
+            >
+              {result.attempt.answer !== null && result.attempt.answer !== '' && (
+                <pre class="answer" tabIndex={0}>
+                  {result.attempt.answer}
+                </pre>
+              )}
+            </Notice>
+          )}
+        </div>
+      </div>
     </Card>
   );
 }
