@@ -3,16 +3,18 @@ import { Component, type ComponentChildren } from 'preact';
 import type { Problem } from '../client/problem.ts';
 import { currentPath } from '../client/router.ts';
 import { loadSession, sessionState } from '../client/session.ts';
+import { areShortcutsOn, firstKey, isHelpOpen, shortcuts } from '../client/shortcuts.ts';
 import { Button } from '../parts/button.tsx';
 import { useRetry } from '../client/use-retry.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { Fact } from '../parts/list.tsx';
 import { Notice, ProblemNotice } from '../parts/notice.tsx';
 import { Page } from '../parts/page.tsx';
 import { Toasts } from '../parts/toast.tsx';
 import { NotFoundPage } from '../pages/session/not-found-page.tsx';
 import { SignInPage } from '../pages/session/sign-in-page.tsx';
-import { matchPath, type PathMatch } from '../paths.ts';
+import { matchPath, type PathMatch, pathTo } from '../paths.ts';
 import { Frame, placeAt } from './frame.tsx';
-import { HelpDialog } from './help.tsx';
 import { pages } from './pages.ts';
 
 export function App() {
@@ -117,4 +119,31 @@ class Guarded extends Component<{ readonly children: ComponentChildren }, Guarde
       </Notice>
     );
   }
+}
+
+/** The keyboard shortcuts, in a dialog. */
+function HelpDialog() {
+  if (!isHelpOpen.value) return null;
+  const close = (): void => {
+    isHelpOpen.value = false;
+  };
+  return (
+    <Dialog title="Keyboard shortcuts" clickBeside="closes" onClose={close}>
+      <p>
+        {areShortcutsOn.value ? 'Turn them off in your ' : 'They are off. Turn them on in your '}
+        <a href={pathTo('profile')} onClick={close}>
+          profile
+        </a>
+        .
+      </p>
+      <dl class="facts">
+        {Object.entries(shortcuts).map(([key, { what }]) => (
+          <Fact key={key} label={<kbd>{`${firstKey} then ${key}`}</kbd>}>
+            {what}
+          </Fact>
+        ))}
+        <Fact label={<kbd>Esc</kbd>}>Close a dialog or a menu</Fact>
+      </dl>
+    </Dialog>
+  );
 }

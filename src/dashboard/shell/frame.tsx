@@ -1,14 +1,17 @@
-/** The frame around every page: navigation, workspace menu, account menu. */
+/** The frame around every page: navigation, workspace menu, account menu, the notice of a local address. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { shortAddress } from '../client/format.ts';
 import { currentPath } from '../client/router.ts';
-import { may, seesCluster, sessionState } from '../client/session.ts';
+import { currentSession, may, seesCluster, sessionState, signOut } from '../client/session.ts';
 import { isHelpOpen } from '../client/shortcuts.ts';
+import { chooseTheme, type Theme, theme } from '../client/theme.ts';
 import { Button } from '../parts/button.tsx';
+import { CopyLine } from '../parts/copy.tsx';
 import { Icon, type IconName, Logo } from '../parts/icon.tsx';
+import { Menu, MenuItem } from '../parts/menu.tsx';
+import { sayProblem } from '../parts/toast.tsx';
 import { type PathName, pathTo } from '../paths.ts';
-import { AccountMenu } from './account-menu.tsx';
-import { LocalNotice } from './local-notice.tsx';
 import { WorkspaceMenu } from './workspace-menu.tsx';
 
 interface Place {
@@ -160,5 +163,98 @@ function NavigationLink({ place, path }: { readonly place: Place; readonly path:
         {place.label}
       </a>
     </li>
+  );
+}
+
+const themes: ReadonlyArray<{ value: Theme; label: string; icon: IconName }> = [
+  { value: 'system', label: 'System theme', icon: 'screen' },
+  { value: 'light', label: 'Light theme', icon: 'sun' },
+  { value: 'dark', label: 'Dark theme', icon: 'moon' },
+];
+
+/** The menu of the signed-in user: profile, theme, sign-out. */
+function AccountMenu() {
+  const { user } = currentSession();
+  const initial = (user.name || user.email).charAt(0).toUpperCase();
+  const button = (
+    <>
+      <span class="avatar" aria-hidden="true">
+        {initial}
+      </span>
+      <span class="unseen">Account of {user.name}</span>
+      <span class="account-name">
+        <b>{user.name}</b>
+        <span>{user.email}</span>
+      </span>
+      <Icon name="down" size={16} />
+    </>
+  );
+  return (
+    <Menu button={button} buttonClass="account">
+      <MenuItem icon="person" href={pathTo('profile')}>
+        Profile and password
+      </MenuItem>
+      <div class="menu-line" />
+      {themes.map(({ value, label, icon }) => (
+        <MenuItem
+          key={value}
+          icon={icon}
+          isCurrent={theme.value === value}
+          onClick={() => chooseTheme(value)}
+        >
+          {label}
+        </MenuItem>
+      ))}
+      <div class="menu-line" />
+      <MenuItem icon="leave" onClick={() => void signOut().catch(sayProblem)}>
+        Sign out
+      </MenuItem>
+    </Menu>
+  );
+}
+
+/** Stands for an address that only the operator knows. */
+const sampleHost = '192.168.1.20';
+const localHosts = /^(localhost|.*\.localhost|127\..*|\[::1\]|0\.0\.0\.0)$/;
+
+/** Phones can use the address that this page was opened at, unless it is a local one. */
+function suggestion(base: string): string {
+  const url = new URL(base);
+  url.hostname = localHosts.test(location.hostname) ? sampleHost : location.hostname;
+  return url.href.replace(/\/$/, '');
+}
+
+/**
+ * Shown while short links begin with `localhost`: no phone can open the codes, and a print keeps its address for good.
+ * On every page, in one line until it is opened.
+ */
+function LocalNotice() {
+  const { base, local } = currentSession().shortLinks;
+  if (!local) return null;
+  return (
+    <details class="local-notice">
+      <summary>
+        <Icon name="warning" size={16} />
+        <span>
+          No phone can open codes at <b>{shortAddress(base)}</b>.{' '}
+          <span class="local-more">What to do</span>
+        </span>
+      </summary>
+      <div class="prose">
+        <p>
+          On a phone, that address is the phone itself. Before you print, the operator gives short
+          links an address in your network or on the web with this setting, and starts the service
+          again:
+        </p>
+        <CopyLine
+          text={`QZ_SHORT_URL_BASE=${suggestion(base)}`}
+          label="the setting of the address"
+        />
+        <p>
+          The images here follow the new address. Codes that are already printed keep the one they
+          were printed with. The terminal of the service names the addresses of its machine.
+        </p>
+      </div>
+    </details>
   );
 }
