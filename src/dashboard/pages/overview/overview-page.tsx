@@ -1,4 +1,4 @@
-/** Today, the last month, and live activity: one request and a stream. */
+/** Today, the last month, and live activity: a few requests and a stream. */
 import { useState } from 'preact/hooks';
 import { TotalChange } from '../../analytics/change-text.tsx';
 import type { Totals } from '../../analytics/state/answers.ts';
