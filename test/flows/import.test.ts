@@ -1,6 +1,6 @@
 /**
  * `quietzone import` beside the real service, killed midway; and a bulk request whose service is killed. Nothing
- * doubled, nothing lost. What the command makes of a file is tested in test/operations/import.test.ts.
+ * doubled, nothing lost. test/operations/import.test.ts tests what the command makes of a file.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

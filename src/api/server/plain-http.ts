@@ -1,7 +1,6 @@
 /**
- * What the control thread answers on its ports without TLS: /metrics, and, for an API with TLS of its own, a redirect of
- * browsers to it. The header that makes browsers use TLS from then on goes with the redirect; a proxy that terminates TLS
- * provides both.
+ * What the control thread answers on ports without TLS: /metrics, and a redirect to the API if the API has TLS. Then the API
+ * also sends the header that makes browsers use TLS from then on. A proxy that terminates TLS provides both.
  */
 import type { Config } from '../../platform/config/config.ts';
 import type { Metrics } from '../../platform/metrics.ts';

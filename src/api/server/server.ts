@@ -6,8 +6,8 @@
  * Invariants: onAborted and onData are registered before the handler returns (otherwise uWS ends the process); nothing
  * is written to an aborted response; nothing thrown escapes. Memory: `inFlightMax` requests with bodies of 64 KiB, or as `limitBody` says.
  * Ambiguous framing is refused, and a chunked request answered, one event-loop cycle later, and the connection is closed:
- * uWS closes a connection that brings another request while a response is pending (platform/uws/framing.ts). The price: clients that
- * pipeline are disconnected during slow answers.
+ * uWS closes a connection that brings another request while a response is pending (platform/uws/framing.ts). The price:
+ * clients that pipeline are disconnected during slow answers.
  */
 import type * as uWS from 'uWebSockets.js';
 import { Failure } from '../../model/failure.ts';

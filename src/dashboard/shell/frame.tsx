@@ -213,7 +213,7 @@ function AccountMenu() {
   );
 }
 
-/** Stands for an address that only the operator knows. */
+/** An example: only the operator knows the real address. */
 const sampleHost = '192.168.1.20';
 const localHosts = /^(localhost|.*\.localhost|127\..*|\[::1\]|0\.0\.0\.0)$/;
 

@@ -24,7 +24,7 @@ interface DeliveryQueueOptions {
 
 export class DeliveryQueue implements QueueSource<Delivery> {
   readonly #options: DeliveryQueueOptions;
-  /** Endpoints whose receiver answered 410: nothing is sent until they are disabled. results.ts writes it. */
+  /** Endpoints whose receiver answered 410: they get nothing, and results.ts disables them. */
   readonly gone = new Set<EndpointNo>();
 
   constructor(options: DeliveryQueueOptions) {

@@ -56,7 +56,7 @@ interface ResultsOptions {
   readonly onCommitted: (batch: readonly EndedAttempt[]) => void;
   /** Called when commits begin to fail. */
   readonly onFault: () => void;
-  /** Called with an endpoint that is no longer gone: it may have work. */
+  /** Called with an endpoint that left `gone`: it may have work. */
   readonly onWork: (endpointNos: readonly EndpointNo[]) => void;
 }
 
@@ -177,7 +177,7 @@ export class Results {
     const isFirst = this.fault === undefined;
     this.fault = error instanceof Failure ? error.message : 'a defect, see the log';
     if (!isFirst) return;
-    // In a cluster: another machine leads, or none can.
+    // In a cluster this machine has lost the lead, or no machine can lead now.
     const level = error instanceof Failure && error.code === 'not_active' ? 'info' : 'error';
     log[level]({ err: error }, 'storing webhook results failed, webhooks paused');
     onFault();

@@ -95,7 +95,7 @@ export function OverviewPage() {
 
 const incidentsShownMax = 5;
 
-/** What is wrong now; nothing where nothing is. */
+/** Lists open incidents; draws nothing without any. */
 function OpenIncidents() {
   const { data } = useResource<IncidentList>('/watches/incidents?open=true&limit=100');
   const incidents = data?.data ?? [];

@@ -133,7 +133,7 @@ const roleTexts: Readonly<Record<ClusterNode['role'], string>> = {
   edge: 'Redirects',
 };
 
-/** What a node has not yet that others have; undefined where nothing is known of it. */
+/** How far a node is behind the others; undefined if it has not reported. */
 function behindText({ state, linksBehind, scansBehind }: ClusterNode): string | undefined {
   const links = linksBehind ?? 0;
   const scans = scansBehind ?? 0;

@@ -73,7 +73,7 @@ function leadOf({ rules, split }: RoutingDraft): string {
   return may('editor') ? `${start} Send some people elsewhere:` : start;
 }
 
-/** Rules that many codes need, ready but for their addresses. */
+/** Rules that many codes need; a person adds the addresses. */
 interface Recipe {
   readonly icon: IconName;
   readonly title: string;

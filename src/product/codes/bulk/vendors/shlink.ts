@@ -5,7 +5,7 @@
  *
  *   meta              validSince -> startsAt, validUntil -> expiresAt, maxVisits -> scanLimit
  *   forwardQuery      passQuery, if the export has it
- *   redirectRules     below; a link that announces some and brings none is refused
+ *   redirectRules     below; a link is refused if it says that it has rules, and the export lacks them
  *   deviceLongUrls    the same of versions before 4
  */
 import type { DateWindow, RouteConditions } from '../../../../model/routing/routing.ts';
