@@ -1,1 +1,1 @@
-export declare function openProgram(): Promise<string>;
+export declare function openProgram(isDev?: boolean): Promise<string>;

@@ -26,10 +26,14 @@ const touchMs = 3_600_000;
 const keptMs = 48 * touchMs;
 const keyDigits = 16;
 
-/** The folder of the bundle; made if there is none. @throws Error if it cannot be made or stored */
-export async function openProgram() {
-  const folder = join(cache, keyOfSources());
-  if (!isReadable(folder)) await make(folder);
+/**
+ * The folder of the bundle; made if there is none.
+ * @param isDev whether the dashboard's pages reload themselves
+ * @throws Error if it cannot be made or stored
+ */
+export async function openProgram(isDev = false) {
+  const folder = join(cache, keyOfSources() + (isDev ? '-dev' : ''));
+  if (!isReadable(folder)) await make(folder, isDev);
   touch(folder);
   setInterval(() => touch(folder), touchMs).unref();
   return folder;
@@ -40,7 +44,7 @@ const isReadable = (folder) => existsSync(join(folder, 'main.mjs'));
 function keyOfSources() {
   const names = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
   const sources = names.map((name) => join('src', name));
-  const configs = ['default.json', 'release/bundle.ts', 'release/dashboard.ts'];
+  const configs = ['default.json', 'reload.js', 'release/bundle.ts', 'release/dashboard.ts'];
   const others = ['package.json', 'package-lock.json', ...configs.map((name) => `config/${name}`)];
   const states = [...sources, ...others].map((name) => {
     const { size, mtimeMs } = statSync(join(root, name), { throwIfNoEntry: false }) ?? {};
@@ -52,13 +56,13 @@ function keyOfSources() {
   );
 }
 
-async function make(folder) {
+async function make(folder, isDev) {
   // First: if the folder is missing, the bundler reports it for each of its files.
   const draft = `${folder}.${randomUUID()}`;
   mkdirSync(draft, { recursive: true });
   try {
     const { bundleCheckout } = await import('./release/bundle.ts');
-    await bundleCheckout(root, draft);
+    await bundleCheckout(root, draft, isDev);
     if (!isReadable(folder)) renameSync(draft, folder);
   } finally {
     rmSync(draft, { recursive: true, force: true });

@@ -40,10 +40,10 @@ const cache = join(copy, 'node_modules/.cache/quietzone-program');
 const script = `process.on('exit', () => console.error('strips', process.moduleLoadList.some((name) => name.includes('amaro'))))`;
 const watching = `--import=data:text/javascript,${encodeURIComponent(script)}`;
 
-function start(code = 0): { stdout: string; stderr: string } {
+function start({ code = 0, words = ['version'] } = {}): { stdout: string; stderr: string } {
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    [watching, join(copy, 'config/start.mjs'), 'version'],
+    [watching, join(copy, 'config/start.mjs'), ...words],
     { encoding: 'utf8', env: { PATH: process.env['PATH'] } },
   );
   expect([status, stderr]).toEqual([code, expect.any(String)]);
@@ -63,20 +63,22 @@ it('makes it once, makes it again for other sources, and deletes bundles that no
   const old = new Date(Date.now() - 3 * 86_400_000);
   mkdirSync(join(cache, 'unused'));
   utimesSync(join(cache, 'unused'), old, old);
-  expect(start().stdout).toContain('(from elsewhere');
+  // As `npm run dev` does, whose pages reload themselves.
+  expect(start({ words: ['--dev', 'version'] }).stdout).toContain('(from elsewhere');
   const names = readdirSync(cache);
   expect(names).toHaveLength(2);
   expect(names).toContain(first);
   for (const name of names) {
     const dashboard = readFileSync(join(cache, name, 'dashboard.bin'));
     expect(dashboard.includes('.just-written{color:red}')).toBe(name !== first);
+    expect(dashboard.includes('src="/assets/reload-')).toBe(name !== first);
   }
 });
 
 it('is refused in words where it cannot be stored', () => {
   rmSync(join(copy, 'node_modules/.cache'), { recursive: true });
   writeFileSync(join(copy, 'node_modules/.cache'), '');
-  const { stdout, stderr } = start(1);
+  const { stdout, stderr } = start({ code: 1 });
   expect(stdout).toBe('');
   expect(stderr).toMatch(/^Cannot bundle the sources: ENOTDIR.*; run `npm ci` as the owner .*\n/);
 });

@@ -107,9 +107,10 @@ const packagesOfCheckout = ['uWebSockets.js', 'lmdb', 'msgpackr', 'sharp', 'pisc
 
 /**
  * The program and the dashboard as `npm start` runs them: written into `folder`, which is below node_modules.
+ * @param isDev whether the dashboard's pages reload themselves
  * @throws Error of the bundler, or of the system
  */
-export async function bundleCheckout(root: string, folder: string): Promise<void> {
+export async function bundleCheckout(root: string, folder: string, isDev: boolean): Promise<void> {
   try {
     const program = build({
       absWorkingDir: root,
@@ -121,7 +122,7 @@ export async function bundleCheckout(root: string, folder: string): Promise<void
       external: packagesOfCheckout,
       ...moduleOptions,
     });
-    const [{ files }] = await Promise.all([buildDashboard(), program]);
+    const [{ files }] = await Promise.all([buildDashboard({ isDev }), program]);
     writeFileSync(join(folder, 'dashboard.bin'), serialize(files));
   } finally {
     // Ends the bundler's process.

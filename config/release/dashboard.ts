@@ -21,8 +21,9 @@ const root = fileURLToPath(new URL('../../src/dashboard/', import.meta.url));
 /** 9 of 11: 2 % larger than 11 in a quarter of its time. */
 const brotliQuality = 9;
 const entry = 'main.tsx';
+const reload = '../../config/reload.js';
 
-const options = {
+const buildOptions = {
   absWorkingDir: root,
   outdir: 'assets',
   entryNames: '[name]-[hash]',
@@ -48,15 +49,21 @@ export interface Dashboard {
   readonly inputs: readonly string[];
 }
 
-/**
- * @param main the script of the page, relative to src/dashboard
- * @throws Error of the bundler, or of the system where it cannot be started
- */
-export async function buildDashboard(main = entry): Promise<Dashboard> {
-  const entryPoints = [main, 'theme.ts', 'style/main.css'];
-  const { outputFiles, metafile } = await build({ ...options, entryPoints });
+export interface DashboardOptions {
+  /** The script of the page, relative to src/dashboard. */
+  readonly main?: string;
+  /** Whether the page reloads itself when it has changed. */
+  readonly isDev?: boolean;
+}
+
+/** @throws Error of the bundler, or of the system where it cannot be started */
+export async function buildDashboard(options: DashboardOptions = {}): Promise<Dashboard> {
+  const { main = entry, isDev = false } = options;
+  const scripts = isDev ? [main, reload] : [main];
+  const entryPoints = [...scripts, 'theme.ts', 'style/main.css'];
+  const { outputFiles, metafile } = await build({ ...buildOptions, entryPoints });
   const contents = outputFiles.map((file) => [assetPath(file), file.contents] as const);
-  const html = Buffer.from(await page(metafile, main));
+  const html = Buffer.from(await page(metafile, scripts));
   const all = [...contents, [pagePath, html] as const].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return {
     files: new Map(
@@ -70,7 +77,7 @@ const assetPath = (file: OutputFile): string =>
   assetPrefix + (file.path.split(/[\\/]/).at(-1) ?? '');
 
 /** index.html with the names of this bundle; the imports of the first script are preloaded. */
-async function page({ outputs }: Metafile, entry: string): Promise<string> {
+async function page({ outputs }: Metafile, scripts: readonly string[]): Promise<string> {
   const template = await readFile(`${root}index.html`, 'utf8');
   const icon = await readFile(`${root}icon.svg`);
   const nameOf = (source: string): string => {
@@ -79,12 +86,14 @@ async function page({ outputs }: Metafile, entry: string): Promise<string> {
     return found[0];
   };
   const url = (name: string): string => `/${name}`;
-  const main = nameOf(entry);
-  const imported = (outputs[main]?.imports ?? []).filter(({ kind }) => kind === 'import-statement');
+  const mains = scripts.map(nameOf);
+  const imported = mains
+    .flatMap((main) => outputs[main]?.imports ?? [])
+    .filter(({ kind }) => kind === 'import-statement');
   const tags = [
     `<script src="${url(nameOf('theme.ts'))}"></script>`,
     `<link rel="stylesheet" href="${url(nameOf('style/main.css'))}">`,
-    `<script type="module" src="${url(main)}"></script>`,
+    ...mains.map((main) => `<script type="module" src="${url(main)}"></script>`),
     ...imported.map(({ path }) => `<link rel="modulepreload" href="${url(path)}">`),
   ];
   return template

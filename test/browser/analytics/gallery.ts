@@ -25,7 +25,7 @@ export const cardOn = (page: Page, title: string): Locator =>
 
 /** For one test file, which fails where the browser complained. */
 export async function useGallery() {
-  const { files: bundle } = await buildDashboard(script);
+  const { files: bundle } = await buildDashboard({ main: script });
   const files = new DashboardFiles(isPage, serialize(bundle));
   const answer = async (route: Route): Promise<void> => {
     const { pathname: path } = new URL(route.request().url());
