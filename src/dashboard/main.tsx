@@ -1,7 +1,7 @@
 /**
  * The dashboard's entry: loads the session, then shows the page at the address.
  *
- *   session unknown -> splash     signed out -> sign-in (the address stays for afterwards)
+ *   session unknown -> splash     signed out -> sign-in (the address stays)
  *   signed in -> frame with the page of `shell/pages.ts`; only chart and map are loaded later
  */
 import { render } from 'preact';

@@ -1,6 +1,6 @@
 /**
- * Every address of the dashboard: the router in the browser matches them, and the service serves its page at
- * them. `:name` is one segment.
+ * Every address of the dashboard: the browser's router matches them, and the service serves the page there. `:name` is
+ * one segment.
  */
 export const paths = {
   overview: '/',

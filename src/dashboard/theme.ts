@@ -1,6 +1,6 @@
 /**
- * Runs before anything is painted: sets the theme, so that a dark page never flashes white. A separate file,
- * because the policy allows no inline script. It imports nothing.
+ * Runs before the first paint and sets the theme, so that a dark page never flashes white. A separate file, because the
+ * policy forbids inline scripts. It imports nothing.
  */
 export {};
 

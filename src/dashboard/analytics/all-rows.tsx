@@ -1,6 +1,6 @@
 /**
- * All rows of a breakdown in a dialog, with a search. There may be 10,000: they are drawn some at a time, so that
- * opening and typing stay quick; the search looks through all.
+ * All rows of a breakdown in a dialog, with a search. There may be 10,000 rows: the dialog draws some at a time, so
+ * that opening and typing stay fast. The search covers all rows.
  */
 import { useMemo, useState } from 'preact/hooks';
 import { formatNumber } from '../client/format.ts';
@@ -19,7 +19,7 @@ interface AllProps extends BarProps {
   readonly onClose: () => void;
 }
 
-/** Drawn at once: 10 ms. */
+/** Rows drawn at once: takes 10 ms. */
 const rowsAtOnce = 200;
 
 export function AllRows(props: AllProps) {
@@ -50,7 +50,7 @@ export function AllRows(props: AllProps) {
       />
       <p class="soft" role="status">
         {found.length === rows.length
-          ? `${formatNumber(rows.length)} in all`
+          ? `${formatNumber(rows.length)} in total`
           : `${formatNumber(found.length)} of ${formatNumber(rows.length)}`}
       </p>
       <BarRows
@@ -77,7 +77,7 @@ export function AllRows(props: AllProps) {
   );
 }
 
-/** Without case and accents: `Zurich` finds Zürich. */
+/** Ignores case and accents: `Zurich` finds Zürich. */
 const plainOf = (text: string): string =>
   text
     .normalize('NFD')

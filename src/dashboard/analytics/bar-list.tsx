@@ -1,7 +1,7 @@
 /**
- * A breakdown as a list whose row is its own bar: the name stands on it whole, scans and share at the right. A click on
- * a row filters by it, a click on the row that is filtered by takes the filter away. Ten rows here; all of them in a
- * dialog with a search. While rows load, the space of as many is kept, so that nothing below moves.
+ * A breakdown as a list in which each row is a bar: the full name on it, scans and share at the right. A click on a row
+ * filters by it; a second click removes the filter. The list has ten rows; a dialog with a search has all. While rows
+ * load, the list keeps their space, so that the page does not move.
  */
 import { useState } from 'preact/hooks';
 import { formatNumber } from '../client/format.ts';
@@ -13,17 +13,17 @@ import { type BarProps, BarRows, OtherRow } from './bar-rows.tsx';
 import { type Row, sumOf } from './rows.ts';
 
 interface BarListProps extends BarProps {
-  /** Undefined while they load. `other` is the sum of those that the service does not name. */
+  /** Undefined while they load. `other` is the sum of the rows that the service does not name. */
   readonly rows: readonly Row[] | undefined;
-  /** What shares are of, where a scan may be in several rows; else the rows' sum. */
+  /** The total for the shares, where a scan may be in several rows; absent = the rows' sum. */
   readonly of?: number | undefined;
   readonly emptyText?: string;
-  /** Rows whose space is kept: fewer where there can only be a few. */
+  /** Rows to reserve space for: fewer where only a few are possible. */
   readonly expected?: number;
 }
 
 const rowsAtFirst = 10;
-/** A row and the gap below it, in pixels: the list's style has the same. */
+/** Height of a row with the gap below it, in pixels, as in the list's style. */
 const rowHeight = 38;
 
 export function BarList(props: BarListProps) {

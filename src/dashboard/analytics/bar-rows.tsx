@@ -1,4 +1,4 @@
-/** Rows that are their own bars: buttons that filter, or plain rows where nothing can be filtered. */
+/** Rows drawn as bars: buttons that filter, or plain rows if the page has no filter for them. */
 import { formatNumber, formatPercent, formatShort } from '../client/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import type { FilterProps, Row } from './rows.ts';
@@ -7,14 +7,14 @@ export interface BarProps extends FilterProps {
   /** `Countries`. */
   readonly name: string;
   readonly labelOf: (key: string) => string;
-  /** Where the API has all rows as CSV, below /v1. */
+  /** Path of all rows as CSV, below /v1. */
   readonly csv?: { readonly path: string; readonly fileName: string };
 }
 
 interface RowsProps extends Omit<BarProps, 'csv'> {
   readonly rows: readonly Row[];
   readonly total: number;
-  /** What the longest bar stands for; without it, the first of these rows. */
+  /** Value of the longest bar; absent = the first row. */
   readonly most?: number;
 }
 

@@ -1,13 +1,13 @@
 /**
- * How much a number has changed, in words: `+12 % against 15–21 Nov 2026, both until 01:45`. The sign repeats the color.
- * A change from nothing has no percentage.
+ * The change of a number in words: `+12 % against 15–21 Nov 2026, both until 01:45`. The sign repeats the color. A
+ * change from 0 has no percentage.
  */
 import { formatChange } from '../client/format.ts';
 import type { Change, Compared, Totals } from './state/answers.ts';
 import { bothUntil, comparedLabel } from './state/labels.ts';
 
 interface ChangeProps {
-  /** A fraction; null when there is nothing to compare with; `partial` when counting began within that period. */
+  /** A fraction; null = the earlier number is 0; `partial` = counting began within that period. */
   readonly change: number | null | 'partial';
   readonly than: Compared;
 }
@@ -30,7 +30,7 @@ interface TotalChangeProps {
   readonly field: keyof Change;
 }
 
-/** Of one of the totals; nothing where they are not compared. */
+/** The change of one total; empty without a comparison. */
 export function TotalChange({ of: { previous, change }, field }: TotalChangeProps) {
   if (previous === undefined || change === undefined) return null;
   const value = change[field];

@@ -1,9 +1,9 @@
-/** What the colors mean: `None`, `1–9`, `10–99` … */
+/** The meaning of the colors: `None`, `1–9`, `10–99` … */
 import { formatShort } from '../client/format.ts';
 import { stepClass } from './color-steps.ts';
 
 interface LegendProps {
-  /** The lowest number of each. */
+  /** The lowest number of each step. */
   readonly steps: readonly number[];
   readonly most: number;
 }

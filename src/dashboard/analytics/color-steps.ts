@@ -1,13 +1,16 @@
 /**
- * Numbers as five colors. The legend names the lowest number of each step; 0 has no color. The colors have one hue and
- * differ in lightness alone, so that people can distinguish them on paper, or if they see few hues.
+ * Numbers as five colors. The legend names the lowest number of each step; 0 has no color. The colors share one hue and
+ * differ only in lightness, so that they work on paper and for color-blind people.
  */
 const stepsMax = 5;
 
-/** `even`: each step as wide as the others. `rising`: each a multiple of the one before, where few keys have nearly all. */
+/**
+ * `even`: steps of equal width. `rising`: each step is a multiple of the previous one, for numbers of very unequal
+ * size.
+ */
 export type Spread = 'even' | 'rising';
 
-/** The lowest number of each step, rising; fewer steps where there are fewer numbers. */
+/** The lowest number of each step, ascending; fewer steps if there are fewer numbers. */
 export function stepsOf(most: number, spread: Spread): number[] {
   if (most <= 0) return [];
   const lowest = Array.from({ length: stepsMax }, (_, step) =>
@@ -18,17 +21,17 @@ export function stepsOf(most: number, spread: Spread): number[] {
   return [...new Set(lowest)].filter((start) => start <= most);
 }
 
-/** To one digit: 1, 2, 3 … 10, 20: a legend is read, not calculated with. */
+/** Rounds to one digit: 1, 2, 3 … 10, 20. */
 function roundNumber(value: number): number {
   const unit = 10 ** Math.floor(Math.log10(value));
   return Math.max(1, Math.round(value / unit) * unit);
 }
 
-/** Of a number: 0 = none, up to the number of steps. */
+/** The step of a number: 0 = none, up to the number of steps. */
 export const stepOf = (value: number, steps: readonly number[]): number =>
   steps.filter((start) => start <= value).length;
 
-/** The class of a step's color. The highest step is the strongest, however many there are. */
+/** The class of a step's color. The highest step always has the strongest color. */
 export const stepClass = (value: number, steps: readonly number[]): string => {
   const step = stepOf(value, steps);
   return `step-${step === 0 ? 0 : stepsMax - steps.length + step}`;

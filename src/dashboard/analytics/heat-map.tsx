@@ -1,6 +1,6 @@
 /**
- * Scans by hour of the week: a table of seven days and 24 hours whose cells are colored, so that a screen reader reads
- * it as any table. Each cell has its whole text, which hovering and focusing show; the arrow keys go from cell to cell.
+ * Scans by hour of the week: a table of seven days and 24 hours with colored cells, which a screen reader reads as a
+ * table. Each cell has its full text, shown on hover and focus. The arrow keys move between cells.
  */
 import { useRef, useState } from 'preact/hooks';
 import { formatNumber, plural } from '../client/format.ts';
@@ -29,11 +29,11 @@ interface Hour {
 const hours = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'));
 const weekdays = (weekday: 'long' | 'short'): string[] => {
   const names = new Intl.DateTimeFormat(undefined, { weekday, timeZone: 'UTC' });
-  // The fifth of January 1970 was a Monday.
+  // 5 January 1970 was a Monday.
   return days.map((_, index) => names.format((4 + index) * 86_400_000));
 };
 const [longNames, shortNames] = [weekdays('long'), weekdays('short')];
-/** Of the content while it loads, as tall as the table. */
+/** Height of the content while it loads: that of the table. */
 const placeHeight = 300;
 
 export function HeatMap({ rows, weekStart }: HeatProps) {
@@ -69,7 +69,7 @@ interface CellsProps {
 
 function Cells({ cells, names, steps }: CellsProps) {
   const table = useRef<HTMLTableElement>(null);
-  /** The only cell that the Tab key stops at. */
+  /** The only cell in the Tab order. */
   const [at, setAt] = useState({ day: 0, hour: 0 });
   const move = (event: KeyboardEvent): void => {
     const next = nextOf(event.key, at);

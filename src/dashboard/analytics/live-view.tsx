@@ -1,6 +1,6 @@
 /**
- * The last scans as they happen: code, city, country, device and how long ago. While paused the list stands still and
- * new scans are counted. Screen readers are told of new ones twice a minute at most, by their number.
+ * The last scans as they happen: code, city, country, device and age. While paused, the list does not change and new
+ * scans are counted. Screen readers announce the number of new scans at most twice a minute.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { idTimeMs } from '../../model/ids.ts';
@@ -23,7 +23,7 @@ export const liveRowsMax = 20;
 const stateTexts: Readonly<Record<LiveState, string>> = {
   connecting: 'Connecting…',
   live: 'Live',
-  polling: 'Every few seconds',
+  polling: 'Updates every few seconds',
 };
 
 export function LiveView({ state, scans }: LiveProps) {
@@ -66,13 +66,13 @@ export function LiveView({ state, scans }: LiveProps) {
   );
 }
 
-/** All of them, where the one it stopped at has left the list. */
+/** All rows, if the row at which it stopped has left the list. */
 function newerThan(held: ServiceEvent | undefined, scans: readonly ServiceEvent[]): number {
   const at = scans.findIndex(({ id }) => id === held?.id);
   return at === -1 ? scans.length : at;
 }
 
-/** Between two announcements. */
+/** Time between two announcements. */
 const announceMs = 30_000;
 
 function Announcement({ scans }: { readonly scans: readonly ServiceEvent[] }) {

@@ -1,13 +1,13 @@
-/** What the parts of the analytics have in common: the rows of a breakdown, and a filter by the key of one. */
+/** Shared by the parts of the analytics: the rows of a breakdown, and a filter by a row's key. */
 export interface Row {
   readonly key: string;
   readonly scans: number;
 }
 
 export interface FilterProps {
-  /** Key of the row that is filtered by. */
+  /** Key of the row that the page filters by. */
   readonly selected?: string | undefined;
-  /** Filters by a key; undefined takes the filter away. Absent where nothing can be filtered. */
+  /** Filters by a key; undefined removes the filter. Absent if the page has no such filter. */
   readonly onSelect?: ((key: string | undefined) => void) | undefined;
 }
 

@@ -1,18 +1,18 @@
 /**
- * Shows the `data-tip` of what the pointer is on, or what has the focus, as a box above it that stays within the width.
- * Esc hides it. It is for the eye: for screen readers the element itself has the same text.
+ * Shows the `data-tip` of the hovered or focused element in a box above it, within the page's width. Esc hides it.
+ * Screen readers read the same text from the element.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface Tip {
   readonly text: string;
-  /** Pixels from the left and the top of the place. */
+  /** Pixels from the left and the top of the container. */
   readonly x: number;
   readonly y: number;
 }
 
-/** Between the box and what it is about. */
+/** Pixels between the box and its element. */
 const gap = 8;
 
 export function Tips({ children }: { readonly children: ComponentChildren }) {
@@ -55,7 +55,7 @@ export function Tips({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** At the pointer; of what has the focus, at its middle, or at `data-at`: parts of the width and of the height. */
+/** At the pointer; for a focused element, at its center, or at `data-at`: fractions of its width and height. */
 function placeOf(event: Event, element: Element, from: DOMRect): Pick<Tip, 'x' | 'y'> {
   if (event instanceof PointerEvent) {
     return { x: event.clientX - from.left, y: event.clientY - from.top };

@@ -1,6 +1,6 @@
 /**
- * Scans over time: the change in words, the chart with the period before as a dashed line, what the lines are, and the
- * same numbers as a table, which is made when it is opened.
+ * Scans over time: the change in words, the chart with the earlier period as a dashed line, a legend, and the same
+ * numbers as a table, which is built when opened.
  */
 import { useState } from 'preact/hooks';
 import { now } from '../client/browser-clock.ts';
@@ -17,21 +17,21 @@ import { comparedLabel } from './state/labels.ts';
 interface TrendProps {
   readonly points: readonly Point[];
   readonly interval: Interval;
-  /** Their last day is over. */
+  /** The last day is over. */
   readonly isOver: boolean;
-  /** What the points are of. */
+  /** Days and zone of the points. */
   readonly days: Compared;
   readonly previous?: (Compared & { readonly data: readonly Point[] }) | undefined;
-  /** As `ChangeText` takes it; there with `previous`. */
+  /** For `ChangeText`; present with `previous`. */
   readonly change?: number | null | undefined;
-  /** What happened, by the index of its point. */
+  /** Flag texts, by the index of the point. */
   readonly flags?: ReadonlyMap<number, string>;
 }
 
-/** The line about the change, and the line below the chart. */
+/** Height of the line above and the line below the chart. */
 const aroundHeight = 68;
 
-/** While the points load, in their place. */
+/** Shown while the points load. */
 export const TrendPlace = () => <Skeleton height={chartHeight + aroundHeight} />;
 
 export function TrendChart(props: TrendProps) {

@@ -1,6 +1,6 @@
 /**
- * Scans by country: a map, and a table with every country for people who do not see the colors. The table is there at
- * once. The map is loaded when it is first shown; if it cannot be loaded, the table has the same numbers.
+ * Scans by country: a map, and a table with every country for people who cannot see the colors. The table appears at
+ * once. The map loads when it is first shown; if it cannot load, the table has the same numbers.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { countryName, formatNumber, formatPercent } from '../client/format.ts';
@@ -17,7 +17,7 @@ interface MapProps extends FilterProps {
   readonly rows: readonly Row[] | undefined;
 }
 
-/** Of the card's content while it loads. */
+/** Height of the card's content while it loads. */
 const placeHeight = 420;
 
 export function WorldMap({ rows, selected, onSelect }: MapProps) {
@@ -40,7 +40,7 @@ export function WorldMap({ rows, selected, onSelect }: MapProps) {
 type Loaded = Awaited<ReturnType<typeof loadParts>>;
 let loaded: Loaded | undefined;
 
-/** The code and the atlas, side by side. */
+/** Loads the code and the atlas at the same time. */
 async function loadParts() {
   const [{ WorldDrawing }, { default: atlas }] = await Promise.all([
     import('./map/world-drawing.tsx'),
@@ -68,7 +68,7 @@ function LazyDrawing(props: LazyProps) {
     if (loaded === undefined) void load().then(setDrawing);
   }, []);
   if (drawing === 'failed') {
-    return <p class="map-place soft">The map cannot be loaded. The table has all its numbers.</p>;
+    return <p class="map-place soft">Cannot load the map. The table has the same numbers.</p>;
   }
   if (drawing === undefined) return <div class="map-place skeleton-block" aria-hidden="true" />;
   return <drawing.WorldDrawing {...props} atlas={drawing.atlas} />;
@@ -76,7 +76,7 @@ function LazyDrawing(props: LazyProps) {
 
 function Countries({ rows, selected, onSelect }: FilterProps & { readonly rows: readonly Row[] }) {
   const total = sumOf(rows);
-  // What can be scrolled can be reached by keyboard: the buttons, or the place itself.
+  // A keyboard user scrolls by the buttons, or by the container.
   const scroller =
     onSelect === undefined
       ? ({ tabIndex: 0, role: 'group', 'aria-label': 'Countries' } as const)
@@ -98,7 +98,7 @@ function Countries({ rows, selected, onSelect }: FilterProps & { readonly rows: 
   );
 }
 
-/** Addresses whose country is not known, and the sum of more countries than the service keeps. */
+/** Scans from unknown countries, and the sum of countries beyond those that the service keeps. */
 const unnamed: ReadonlySet<string> = new Set(['', 'ZZ', 'other']);
 
 function CountryName({ of, selected, onSelect }: FilterProps & { readonly of: string }) {

@@ -1,2 +1,2 @@
-/** The browser's clock: the only place in the dashboard that reads the time. */
+/** The browser's clock: the only file in the dashboard that reads the time. */
 export const now = (): number => Date.now();

@@ -1,4 +1,4 @@
-/** What a person chooses for this browser. Where storage is forbidden, a choice lasts as long as the tab. */
+/** Choices stored in this browser. If storage is forbidden, a choice lasts as long as the tab. */
 
 export function readChoice(key: string): string | undefined {
   try {
@@ -12,6 +12,6 @@ export function storeChoice(key: string, value: string): void {
   try {
     localStorage.setItem(key, value);
   } catch {
-    // The tab has it.
+    // The tab keeps it.
   }
 }

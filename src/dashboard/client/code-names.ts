@@ -1,6 +1,6 @@
 /**
- * Names of codes that a feed mentions by id. Ids that are wanted within a moment are one request, and there is one
- * every two seconds at most, however fast the feed is.
+ * Names of codes that a feed mentions by id. Ids requested within a moment share one request, at most one every two
+ * seconds.
  */
 import { type Signal, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -9,10 +9,10 @@ import { call } from './http.ts';
 import { problemOf } from './problem.ts';
 import type { Page, QrCodeItem } from './wire.ts';
 
-/** `undefined`: not known yet; `null`: there is no such code any more. */
+/** `undefined`: not loaded yet; `null`: the code was deleted. */
 type Known = Pick<QrCodeItem, 'name' | 'target'> | null | undefined;
 
-/** Of one request; what the API takes. */
+/** Ids of one request: the API's maximum. */
 const idsMax = 100;
 const gatherMs = 60;
 const pauseMs = 2_000;
@@ -24,7 +24,7 @@ const wanted = new Set<string>();
 let timer: number | undefined;
 let askedMs = -pauseMs;
 
-/** The code's name and target, as they were when first shown. */
+/** The code's name and target, as first shown. */
 export function useCodeName(id: string): Known {
   const known = nameOf(id);
   useEffect(() => {
@@ -35,7 +35,7 @@ export function useCodeName(id: string): Known {
   return known.value;
 }
 
-/** For another user or workspace. */
+/** Clears the names for another user or workspace. */
 export function clearCodeNames(): void {
   names.clear();
   wanted.clear();
@@ -68,7 +68,7 @@ async function ask(): Promise<void> {
     for (const id of ids) nameOf(id).value = found.get(id) ?? null;
   } catch (error) {
     const { retryAtMs } = problemOf(error);
-    // Otherwise the ids' ends stay in place of the names until the page is shown again.
+    // On an error, the ends of the ids are shown until the page is opened again.
     if (retryAtMs === undefined) return;
     for (const id of ids) wanted.add(id);
     askLater(retryAtMs - now());

@@ -18,9 +18,9 @@ const seconds = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeSt
 const relatives = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 
 const dayMs = 86_400_000;
-/** A minute, an hour or a day begins this much early, so that nothing ends `in 60 min.`. */
+/** Each unit begins this much early, to avoid `in 60 min.`. */
 const nearMs = 1_000;
-/** Larger numbers are shortened in narrow places: seven digits do not fit half a phone's width. */
+/** Larger numbers are shortened in narrow layouts: seven digits do not fit half a phone's width. */
 const compactFrom = 1_000_000;
 
 export const formatNumber = (value: number): string => numbers.format(value);
@@ -44,7 +44,7 @@ export const formatUtcDay = (day: string): string => utcDates.format(new Date(`$
 export const formatUtcDays = (from: string, to: string): string =>
   utcDates.formatRange(new Date(`${from}T00:00:00Z`), new Date(`${to}T00:00:00Z`));
 export const formatMoment = (iso: string): string => moments.format(new Date(iso));
-/** To the second: what happens several times a minute. */
+/** To the second, for events that happen several times a minute. */
 export const formatSecond = (iso: string): string => seconds.format(new Date(iso));
 /** The same moment in UTC, shown on hover. */
 export const formatUtc = (iso: string): string =>
@@ -63,8 +63,8 @@ const spans: ReadonlyArray<[unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
 ];
 
 /**
- * `3 min. ago`; the date if it is more than 14 days away. The past is rounded down, the future to the nearest unit: an
- * invite of seven days that was made a second ago ends in seven.
+ * `3 min. ago`; the date if it is more than 14 days away. The past is rounded down, the future to the nearest unit: a
+ * new invite ends in seven days, not six.
  */
 export function formatRelative(iso: string, nowMs: number): string {
   const away = new Date(iso).getTime() - nowMs;
@@ -107,7 +107,7 @@ export function formatBytes(bytes: number): string {
 export const shortAddress = (url: string): string =>
   url.replace(/^https?:\/\/(www\.)?/, '').replace(/\/$/, '');
 
-/** Adds the scheme, which people leave out. */
+/** Adds a missing scheme. */
 export function withScheme(text: string): string {
   const address = text.trim();
   const isBare = address !== '' && !/^[a-z][a-z0-9+.-]*:/i.test(address) && address.includes('.');
@@ -121,6 +121,6 @@ export function localTime(iso: string | null): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** The moment that a `datetime-local` field shows; empty if it shows none. */
+/** The moment in a `datetime-local` field; empty if the field is. */
 export const utcTime = (local: string): string =>
   local === '' ? '' : new Date(local).toISOString();

@@ -1,6 +1,6 @@
 /**
- * The only access to the API. Cookies are sent by the browser, the CSRF token goes with every change, and a
- * refusal is thrown as a `Problem`.
+ * The only access to the API. The browser sends the cookies, every change has the CSRF token, and an error is thrown as
+ * a `Problem`.
  */
 import { Problem, type ProblemDocument, unreachable } from './problem.ts';
 
@@ -15,7 +15,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Of the session; sent with every change. */
+/** The session's CSRF token; sent with every change. */
 let csrfToken = '';
 export function setCsrfToken(token: string | undefined): void {
   csrfToken = token ?? '';
@@ -79,7 +79,7 @@ async function problemIn(response: Response): Promise<Problem> {
   try {
     document = await response.json();
   } catch {
-    document = { detail: `The service answered ${response.status} without saying why.` };
+    document = { detail: `The service answered ${response.status} without an explanation.` };
   }
   return new Problem(response.status, document, seconds);
 }

@@ -1,6 +1,6 @@
 /**
- * Scans from the stream since the sums were loaded. They count at once; a reload some seconds later replaces
- * them, so that the two never drift apart. A hidden page does not reload.
+ * Scans from the stream since the sums were loaded. They count at once; a reload some seconds later replaces them, so
+ * that both stay equal. A hidden page does not reload.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 

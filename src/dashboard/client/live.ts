@@ -1,6 +1,6 @@
 /**
- * Live events of the workspace: from the service's stream, or, where that is refused, by polling. Each event
- * is passed on once.
+ * Live events of the workspace: from the service's stream, or by polling if the stream fails. Each event is delivered
+ * once.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { now } from './browser-clock.ts';
@@ -11,7 +11,7 @@ import type { EventPage, ServiceEvent } from './wire.ts';
 export type LiveState = 'connecting' | 'live' | 'polling';
 
 const pollMs = 5_000;
-/** Ids remembered, so that a repeated event is passed on once. */
+/** Ids remembered to drop repeated events. */
 const seenMax = 500;
 
 /**
@@ -44,7 +44,7 @@ export function useLive(
       emit(event);
     });
     source.addEventListener('error', () => {
-      // Closed: the answer was no stream. Otherwise the browser reconnects by itself, from the last id.
+      // Closed: the answer was not a stream. Otherwise the browser reconnects by itself, from the last id.
       if (source.readyState !== EventSource.CLOSED) {
         setState('connecting');
         return;
@@ -60,7 +60,7 @@ export function useLive(
   return state;
 }
 
-/** Polls the newest events; those of the first answer are old. @returns a function that stops it */
+/** Polls the newest events; the first answer has old events. @returns a function that stops polling */
 function poll(emit: (event: ServiceEvent) => void): () => void {
   let timer = 0;
   let known: ReadonlySet<string> | undefined;

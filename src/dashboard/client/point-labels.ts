@@ -1,6 +1,6 @@
 /**
- * Points of a series as text. A point has its start in its own zone, `2026-11-01T00:00:00-04:00`: that is shown as it
- * stands, wherever the browser is.
+ * Points of a series as text. A point has its start in the workspace's zone, `2026-11-01T00:00:00-04:00`, which is
+ * shown unchanged in every browser.
  */
 export type Interval = 'quarter_hour' | 'hour' | 'day' | 'week' | 'month';
 
@@ -25,7 +25,7 @@ const years = format({ year: 'numeric' });
 /** `2026-11-01T00:00:00`: the length of a start without its offset. */
 const wallLength = 19;
 
-/** Of a start: `01:45`. */
+/** Time of a start: `01:45`. */
 export const timeOf = (start: string): string =>
   shortTimes.format(new Date(`${start.slice(0, wallLength)}Z`));
 
@@ -35,7 +35,7 @@ const wallOf = ({ start }: Point): Date => new Date(`${start.slice(0, wallLength
 const offsetOf = ({ start }: Point): string => start.slice(wallLength);
 
 /**
- * Index of the point that is not over; later points are still to come. Undefined: all are over; -1: none has begun.
+ * Index of the running point; later points are in the future. Undefined: all are over; -1: all are in the future.
  * @param isOver whether the last day is
  */
 export const runningIn = (
@@ -45,7 +45,10 @@ export const runningIn = (
 ): number | undefined =>
   isOver ? undefined : points.findLastIndex(({ start }) => Date.parse(start) <= nowMs);
 
-/** Of each point. Where the clock changes among hours they have their offset too: one hour comes twice. @param running the point that is not over */
+/**
+ * Label of each point. Hours have their offset on days when the clock changes, because one hour comes twice. @param
+ * running index of the running point
+ */
 export function labelsOf(points: readonly Point[], interval: Interval, running?: number): string[] {
   const hasOffsets = isClock(interval) && new Set(points.map(offsetOf)).size > 1;
   return points.map((point, at) => {
@@ -77,7 +80,7 @@ const minuteOf = (point: Point): number => {
 /** Minutes between two ticks; after the last, whole days. */
 const minuteSteps = [15, 30, 60, 120, 180, 360, 720, 1_440];
 
-/** Places of the points that get a tick, so many at most. */
+/** Indexes of the points with a tick, at most this many. */
 export function ticksOf(points: readonly Point[], interval: Interval, most: number): number[] {
   const all = points.map((_, index) => index);
   if (!isClock(interval)) return thin(all, most);

@@ -1,10 +1,7 @@
-/**
- * A failed request: the API's problem document (RFC 9457), or the browser's error when there is no
- * answer.
- */
+/** A failed request: the API's problem document (RFC 9457), or the browser's error without an answer. */
 import { now } from './browser-clock.ts';
 
-/** A longer wait is the user's to decide about. */
+/** After a longer wait, the user decides. */
 const retrySecondsMax = 61;
 
 export interface FieldFault {
@@ -24,16 +21,16 @@ export interface ProblemDocument {
 
 export class Problem extends Error {
   override readonly name = 'Problem';
-  /** 0 = there was no answer. */
+  /** 0 = no answer. */
   readonly status: number;
   readonly code: string;
   readonly requestId: string | undefined;
   readonly faults: readonly FieldFault[];
-  /** When the same request may succeed, where the service said so and it is soon. */
+  /** Time when the same request may succeed, if the service named it and it is soon. */
   readonly retryAtMs: number | undefined;
 
   constructor(status: number, document: ProblemDocument, retryAfterSeconds?: number) {
-    super(document.detail ?? document.title ?? 'The answer of the service cannot be read.');
+    super(document.detail ?? document.title ?? 'Cannot read the service’s answer.');
     this.status = status;
     this.code = document.code ?? 'unknown';
     this.requestId = document.requestId;
@@ -52,7 +49,7 @@ export class Problem extends Error {
 export const unreachable = (): Problem =>
   new Problem(0, {
     code: 'unreachable',
-    detail: 'The service cannot be reached. Check your connection and try again.',
+    detail: 'Cannot reach the service. Check your connection and try again.',
   });
 
 /** Any thrown value as a problem. */

@@ -1,7 +1,7 @@
 /**
- * A cache of API answers by path: shown at once when a page returns to it, reloaded when old, invalidated when
- * a change may affect it. Nothing is loaded twice within a few seconds, a request that a limit refused is
- * repeated when the limit's window ends, and one whose answer nobody waits for any more is cancelled.
+ * A cache of API answers by path: shown at once when a page returns to it, reloaded when old, invalidated when a change
+ * may affect it. A path loads at most once in a few seconds. A request refused by a limit is repeated when the limit's
+ * window ends; a request that no component waits for is canceled.
  */
 import { type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -19,10 +19,10 @@ interface Entry {
   readonly problem: Signal<Problem | undefined>;
   readonly isLoading: Signal<boolean>;
   loadedMs: number;
-  /** The request under way, and what cancels it. */
+  /** The running request, and its cancellation. */
   reading: Promise<void> | undefined;
   controller: AbortController | undefined;
-  /** Mounted components that show it. */
+  /** Number of mounted components that show it. */
   users: number;
   retry: number | undefined;
 }
@@ -32,7 +32,7 @@ const entries = new Map<string, Entry>();
 const generation = signal(0);
 
 export interface Resource<T> {
-  /** Of the path; during the first load, of the same path with another query. */
+  /** The path's answer; during the first load, that of the same path with another query. */
   readonly data: T | undefined;
   /** `data` is of another query. */
   readonly isStale: boolean;
@@ -71,7 +71,7 @@ const pollMs = 2_000;
 /** About two minutes: after that the user must refresh. */
 const pollsMax = 60;
 
-/** Reloads at intervals while something is under way and the page is visible. */
+/** Reloads at intervals while a task runs and the page is visible. */
 export function usePolling(
   isUnderWay: boolean,
   resource: Pick<Resource<unknown>, 'reload' | 'problem'>,
@@ -84,7 +84,7 @@ export function usePolling(
     polls.current = 0;
     const poll = (): void => {
       const { reload, problem } = latest.current;
-      // What a limit refused is repeated when its window ends.
+      // A request refused by a limit is repeated when the window ends.
       if (document.visibilityState === 'hidden' || problem?.retryAtMs !== undefined) return;
       polls.current += 1;
       if (polls.current > pollsMax) clearInterval(timer);
@@ -121,7 +121,7 @@ export function invalidate(...prefixes: readonly string[]): void {
   generation.value += 1;
 }
 
-/** For another user or workspace, who must not see these answers. */
+/** Clears all answers: another user or workspace must not see them. */
 export function clearResources(): void {
   for (const entry of entries.values()) clearTimeout(entry.retry);
   entries.clear();
@@ -155,7 +155,7 @@ function entryOf(path: string): Entry {
   return entry;
 }
 
-/** @returns a function that ends the use; the last one cancels what is under way */
+/** @returns a function that ends the use; the last one cancels a running request */
 function use(path: string): () => void {
   const entry = entryOf(path);
   entry.users += 1;
@@ -192,7 +192,7 @@ async function read(path: string): Promise<void> {
   entry.reading = reading;
   entry.controller = controller;
   await reading;
-  // Cancelled, or asked for once more meanwhile.
+  // Canceled, or requested again in the meantime.
   if (entry.reading !== reading) return;
   entry.reading = undefined;
   entry.controller = undefined;

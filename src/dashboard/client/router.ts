@@ -39,12 +39,12 @@ function go(address: string, how: 'push' | 'replace'): void {
 
 type QueryChanges = Readonly<Record<string, string | undefined>>;
 
-/** Sets parameters of the query; undefined or empty removes one. */
+/** Sets parameters of the query; undefined or an empty text removes one. */
 export function setQuery(changes: QueryChanges): void {
   replaceAddress(addressWith(changes));
 }
 
-/** The same as a step of its own, which the back button takes back. */
+/** The same as a new history entry, which the back button undoes. */
 export function pushQuery(changes: QueryChanges): void {
   go(addressWith(changes), 'push');
 }
@@ -60,7 +60,7 @@ function addressWith(changes: QueryChanges): string {
   return `${place.value.path}${text === '' ? '' : `?${text}`}`;
 }
 
-/** Asks before what is not saved is lost. One page at a time can register. */
+/** Asks before unsaved changes are lost. One page at a time can register. */
 let held: (() => boolean) | undefined;
 export function askBeforeLeaving(hasUnsaved: () => boolean): () => void {
   held = hasUnsaved;
@@ -77,7 +77,7 @@ function mayLeave(address: string): boolean {
 /** False if the user wants to stay because of unsaved changes. */
 export function confirmLeaving(): boolean {
   if (held?.() !== true) return true;
-  return confirm('Leave this page? What you have not saved is lost.');
+  return confirm('Leave this page? Unsaved changes are lost.');
 }
 
 /** Called once. */

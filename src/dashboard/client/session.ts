@@ -75,14 +75,14 @@ export function noteUser(change: Partial<Session['user']>): void {
   };
 }
 
-/** For pages inside the frame, where there always is a session. */
+/** For pages inside the frame, which always have a session. */
 export function currentSession(): Session {
   const state = sessionState.value;
   if (state.kind !== 'in') throw new Problem(401, { detail: 'You are signed out.' });
   return state.session;
 }
 
-/** IANA name of the zone that the workspace's days are of. */
+/** IANA name of the workspace's time zone. */
 export const zoneOfWorkspace = (): string => currentSession().workspace.timezone;
 
 /** Whether the user has at least this role. */
@@ -91,7 +91,7 @@ export function may(least: Role): boolean {
   return state.kind === 'in' && roleAtLeast(state.session.workspace.role, least);
 }
 
-/** Whether there is a cluster that the user may see. */
+/** Whether the user may see a cluster. */
 export function seesCluster(): boolean {
   const state = sessionState.value;
   return state.kind === 'in' && state.session.cluster === true;
@@ -102,7 +102,7 @@ function begin(session: Session): void {
   sessionState.value = { kind: 'in', session };
 }
 
-/** Another user or workspace must not see these. */
+/** Clears data that another user or workspace must not see. */
 function clearAnswers(): void {
   clearResources();
   clearCodeNames();

@@ -1,4 +1,4 @@
-/** Repeats a request that was refused for a while, when that while is over. Resources do so by themselves. */
+/** Repeats a refused request when its wait is over. Resources do so by themselves. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { now } from './browser-clock.ts';
 import type { Problem } from './problem.ts';

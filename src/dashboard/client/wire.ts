@@ -1,4 +1,4 @@
-/** The fields of the API's answers that the pages read. The OpenAPI document has all of them. */
+/** The fields of the API's answers that the pages read. The OpenAPI document has all fields. */
 import type { CodeStatus } from '../../model/code.ts';
 import type { Design } from '../../model/design.ts';
 import type { EventKind } from '../../model/event.ts';
@@ -53,12 +53,12 @@ export interface Session {
   readonly workspace: Workspace;
   readonly shortLinks: {
     readonly base: string;
-    /** No phone can open them. */
+    /** Phones cannot open short links. */
     readonly local: boolean;
   };
-  /** There is a cluster that they may see; absent from a service of before. */
+  /** The user may see a cluster; absent from an older service. */
   readonly cluster?: boolean;
-  /** Of countries and cities; null without any. */
+  /** Date of the geo data; null without it. */
   readonly geoDate: string | null;
   readonly csrfToken?: string;
 }
@@ -123,20 +123,20 @@ export interface QrCode extends QrCodeItem {
   readonly startsAt: string | null;
   readonly paused: boolean;
   readonly fallbackUrl: string | null;
-  /** In answers to a change alone. */
+  /** Only in answers to a change. */
   readonly warnings?: readonly FieldFault[];
 }
 
-/** What a scan would get. */
+/** The outcome of a scan. */
 export interface ResolvedRoute {
-  /** Null = a page that says why not. */
+  /** Null = a page that explains the reason. */
   readonly location: string | null;
   readonly label: string;
   readonly reason: 'target' | 'rule' | 'split' | MissedReason;
   readonly variants?: ReadonlyArray<{
     readonly label: string;
     readonly location: string;
-    /** Of the visitors, 0 to 1. */
+    /** Fraction of the visitors, 0 to 1. */
     readonly share: number;
   }>;
 }

@@ -1,6 +1,6 @@
 /**
- * Shares as a list of bars with their numbers. The name stands over its bar, so that it is read whole; the longest
- * bar has the full width. `Other` is a sum that may dwarf the rest: it has numbers and no bar.
+ * Shares as a list of bars with their numbers. The full name is above its bar; the longest bar has the full width.
+ * `Other` is a sum that may dwarf the rest, so it has numbers but no bar.
  */
 import { formatNumber, formatPercent, formatShort } from '../client/format.ts';
 import { Empty } from './notice.tsx';

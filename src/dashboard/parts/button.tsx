@@ -17,7 +17,7 @@ interface ButtonProps extends Style {
   readonly type?: 'button' | 'submit';
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** For a button that only shows an icon. */
+  /** Name of a button that only shows an icon. */
   readonly label?: string;
   readonly isPressed?: boolean;
   /** Takes the focus when it appears, as the next step of a dialog. */
@@ -38,7 +38,7 @@ export function Button(props: ButtonProps) {
     <button
       ref={place}
       type={type}
-      // Of a dialog that opens with it; the effect is for one that is open.
+      // For a dialog that opens with it; the effect is for an open dialog.
       autofocus={hasFocus}
       class={classOf(props)}
       disabled={disabled}

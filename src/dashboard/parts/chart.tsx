@@ -1,7 +1,7 @@
 /**
- * Scans over time, drawn by uPlot: an area or bars, the period before as a dashed line behind, a crosshair with the
- * numbers, colors of the theme. The point that is not over is dotted, or a hatched bar. Points stand one step apart,
- * however long their hours or months are.
+ * Scans over time, drawn by uPlot: an area or bars, the earlier period as a dashed line, a crosshair with the numbers,
+ * colors of the theme. The running point is dotted, or a hatched bar. All points are one step apart, however long their
+ * hours or months are.
  *
  * For screen readers it is a slider over its points: a label with the span, the sum and the highest point, and as its
  * value the point of the crosshair, which the arrow keys move.
@@ -16,11 +16,11 @@ export interface ChartProps {
   readonly points: readonly Point[];
   readonly interval: Interval;
   readonly height: number;
-  /** The point that is not over; later points are not drawn. */
+  /** Index of the running point; later points are not drawn. */
   readonly running?: number | undefined;
-  /** The period before, point by point. */
+  /** The earlier period, point by point. */
   readonly before?: readonly Point[];
-  /** What happened, by the index of its point. */
+  /** Flag texts, by the index of the point. */
   readonly flags?: Flags;
 }
 
@@ -88,7 +88,7 @@ function nextOf(key: string, at: number, last: number): number | undefined {
   return key === 'End' ? last : undefined;
 }
 
-/** The texts of a point: its number, that of the other period, and its flag. */
+/** The texts of a point: its number, that of the earlier period, and its flag. */
 function textsOf([points, before]: Pair<Point>, [now, then]: Pair<string>, flags: Flags): Labels {
   return (index) => {
     const [point, other, flag] = [points[index], before[index], flags.get(index)];
@@ -114,7 +114,7 @@ interface Drawing {
 function draw(place: HTMLElement, props: Drawn, labels: Labels): Drawing {
   const { points, before, height, running } = props;
   const whole = running ?? points.length;
-  // The dashed end of a line begins with the point before it.
+  // The dashed end of a line begins at the previous point.
   const from = hasBars(props) ? whole : whole - 1;
   const data: uPlot.AlignedData = [
     points.map((_, index) => index),
@@ -134,7 +134,7 @@ function draw(place: HTMLElement, props: Drawn, labels: Labels): Drawing {
   };
 }
 
-/** Pixels between two texts of the axis, at least. */
+/** Least pixels between two texts of the axis. */
 const tickSpace = 76;
 
 function optionsOf(place: HTMLElement, props: Drawn, labels: Labels): uPlot.Options {
@@ -187,7 +187,7 @@ function optionsOf(place: HTMLElement, props: Drawn, labels: Labels): uPlot.Opti
   };
 }
 
-/** Up to this many points are drawn as bars, which would hide a line behind. */
+/** Up to this many points are drawn as bars, which would hide a comparison line. */
 const barsMax = 62;
 const hasBars = ({ points, before }: Drawn): boolean =>
   points.length <= (before.length > 0 ? 1 : barsMax);
@@ -198,7 +198,7 @@ const bar = (fill: string | (() => CanvasPattern | string)) => ({
   width: 0,
 });
 
-/** Pixels between two strokes of a bar that is not over. */
+/** Pixels between two strokes of the running bar. */
 const hatchStep = 6;
 
 function hatched(color: string): CanvasPattern | string {
@@ -209,7 +209,7 @@ function hatched(color: string): CanvasPattern | string {
   if (context === null) return color;
   context.strokeStyle = color;
   context.lineWidth = 2;
-  // Once more at two corners, so that strokes of neighbors meet.
+  // Again at two corners, so that the strokes of adjacent tiles meet.
   for (const shift of [-hatchStep, 0, hatchStep]) {
     context.moveTo(shift, hatchStep);
     context.lineTo(shift + hatchStep, 0);
@@ -220,7 +220,7 @@ function hatched(color: string): CanvasPattern | string {
 
 const stepsMin = 7;
 
-/** The places shown: all points, and around bars half a step, and at least seven steps. */
+/** The shown range: all points, half a step around bars, and at least seven steps. */
 function spanOf(count: number, isBars: boolean): [number, number] {
   const last = Math.max(0, count - 1);
   if (!isBars) return [0, last];
@@ -231,7 +231,7 @@ function spanOf(count: number, isBars: boolean): [number, number] {
 const tickText = (point: Point | undefined, interval: Interval): string =>
   point === undefined ? '' : tickOf(point, interval);
 
-/** Rising, because uPlot takes the first that fits: 1, 2, 5, 10 … 5,000,000,000. */
+/** Ascending, because uPlot uses the first that fits: 1, 2, 5, 10 … 5,000,000,000. */
 const wholeSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((power) =>
   [1, 2, 5].map((one) => one * 10 ** power),
 );
@@ -239,7 +239,7 @@ const wholeSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((power) =>
 /** Pixels between the crosshair and its numbers. */
 const tipGap = 12;
 
-/** Shows the numbers beside the crosshair, a line each; where it is narrow, over it. */
+/** Shows the numbers next to the crosshair, a line each; on a narrow chart, over it. */
 function tooltip(labels: Labels): uPlot.Plugin {
   const box = document.createElement('div');
   box.className = 'chart-tip';
@@ -293,5 +293,5 @@ function describe(points: readonly Point[], interval: Interval, labels: readonly
   const top =
     sum === 0 ? '' : `, most at ${labels[scans.indexOf(most)] ?? ''}: ${formatNumber(most)}`;
   const span = `from ${first} to ${labels.at(-1) ?? ''}`;
-  return `Scans by ${intervalNames[interval]} ${span}: ${formatNumber(sum)} in all${top}`;
+  return `Scans by ${intervalNames[interval]} ${span}: ${formatNumber(sum)} in total${top}`;
 }

@@ -20,7 +20,7 @@ export function CopyButton({ text, label = 'Copy', onCopied, hasFocus = false }:
   const [isDone, setDone] = useState(false);
   const copy = async (): Promise<void> => {
     if (!(await isCopied(text))) {
-      const detail = 'The browser does not allow copying here. Please select the text and copy it.';
+      const detail = 'The browser does not allow copying here. Select the text and copy it.';
       sayProblem(new Problem(0, { detail }));
       return;
     }
@@ -49,7 +49,7 @@ async function isCopied(text: string): Promise<boolean> {
   }
 }
 
-/** Selects the text in a new field beside the button: an open dialog blocks fields outside itself. */
+/** Selects the text in a new field next to the button: an open dialog blocks fields outside it. */
 function isCopiedBySelection(text: string): boolean {
   const before = document.activeElement;
   const field = document.createElement('textarea');

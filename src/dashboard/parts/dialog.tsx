@@ -1,7 +1,7 @@
 /**
  * Native dialogs: the browser keeps the focus inside, closes them with Esc and restores the focus. Open
- * as long as they are rendered. A click beside a dialog closes it only if nothing can be lost by it: no typed
- * text, and no secret that is shown once. Such a secret stays until it is copied or the person says it is saved.
+ * while they are rendered. A click outside closes a dialog only if it has no typed text and no secret that is shown
+ * once. Such a secret stays until the user copies it or confirms that it is saved.
  */
 import { DialogForm } from './form.tsx';
 import { Notice } from './notice.tsx';
@@ -71,10 +71,10 @@ interface ConfirmProps {
   readonly children: ComponentChildren;
   /** The button's text. */
   readonly action: string;
-  /** Text of the button that only closes, where "Cancel" could mean either. */
+  /** Text of the button that only closes, if "Cancel" is ambiguous. */
   readonly keep?: string;
   readonly tone?: Tone;
-  /** Text that the user must type first, for what cannot be undone. */
+  /** Text that the user must type before an action that cannot be undone. */
   readonly typed?: string;
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
@@ -106,7 +106,7 @@ export function Confirm(props: ConfirmProps) {
 interface SecretProps {
   readonly title: string;
   readonly secret: string;
-  /** What the secret is, for its copy button. */
+  /** Name of the secret, for its copy button. */
   readonly label: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;

@@ -31,14 +31,14 @@ export const eventLabels: Readonly<Record<EventKind, string>> = {
   'qr.deleted': 'Code deleted',
   'qr.scanned': 'Code scanned',
   'qr.silent': 'No scans',
-  'qr.spiked': 'Many scans',
-  'qr.target_failed': 'Target fails',
-  'qr.target_recovered': 'Target answers again',
+  'qr.spiked': 'Unusually many scans',
+  'qr.target_failed': 'Destination fails',
+  'qr.target_recovered': 'Destination works again',
   'campaign.created': 'Campaign created',
   'campaign.ended': 'Campaign ended',
   'subscription.created': 'Paid plan started',
   'subscription.updated': 'Plan changed',
-  'subscription.canceled': 'Plan cancelled',
+  'subscription.canceled': 'Plan canceled',
   'member.invited': 'Member invited',
   'member.joined': 'Member joined',
 };
@@ -128,7 +128,7 @@ function OtherText({ event, id }: { readonly event: ServiceEvent; readonly id: s
   );
 }
 
-/** Events of watches. */
+/** Events of alerts. */
 function WatchText({ event: { event: kind, data } }: { readonly event: ServiceEvent }) {
   const [qrCodeId, campaignId] = [textOf(data.qrCodeId), textOf(data.campaignId)];
   const href =
@@ -166,7 +166,7 @@ function Lines({ first, second }: { readonly first: ComponentChildren; readonly 
 
 const tailLength = 6;
 
-/** A code's name; the end of its id while that is loaded, and once the code is deleted. */
+/** A code's name; the end of its id while the name loads, and after the code is deleted. */
 function CodeName({ id }: { readonly id: string }) {
   const known = useCodeName(id);
   const tail = `…${id.slice(-tailLength)}`;

@@ -1,15 +1,15 @@
-/** A button that saves what the API answers as a CSV file: each list and each table has one below it. */
+/** A button that saves the API's answer as a CSV file: each list and table has one below it. */
 import { useState } from 'preact/hooks';
 import { downloadAnswer } from '../client/download.ts';
 import { Button } from './button.tsx';
 import { sayProblem } from './toast.tsx';
 
 interface ExportProps {
-  /** Of the list or table, below /v1. */
+  /** Path of the list or table, below /v1. */
   readonly path: string;
   readonly fileName: string;
   readonly label: string;
-  /** What the file is of, for screen readers, where several buttons have one label. */
+  /** Name of the list, for screen readers, if several buttons have the same label. */
   readonly of?: string;
   readonly size?: 'small' | 'medium';
 }

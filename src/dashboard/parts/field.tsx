@@ -67,7 +67,7 @@ interface TextProps extends Common {
   readonly max?: string | number;
   readonly lengthMax?: number;
   readonly isReadOnly?: boolean;
-  /** Whole texts to choose from. */
+  /** Suggested texts. */
   readonly suggestions?: readonly string[];
 }
 
@@ -77,8 +77,8 @@ const inputTag: string = 'input';
 export function TextField(props: TextProps) {
   const id = useId();
   const place = useRef<HTMLInputElement>(null);
-  // `autofocus` only works on the first page of a document and in dialogs. An existing text is selected,
-  // because it is usually replaced as a whole.
+  // `autofocus` only works on the first page of a document and in dialogs. An existing text is selected, because users
+  // usually replace it.
   useEffect(() => {
     if (props.hasFocus === true) place.current?.select();
   }, []);
@@ -101,7 +101,7 @@ export function TextField(props: TextProps) {
         name: props.name,
         value,
         placeholder: props.placeholder,
-        // Off hides the suggestions too, in Firefox.
+        // In Firefox, off hides the suggestions too.
         autocomplete: props.autocomplete ?? (isOffered ? undefined : 'off'),
         list: isOffered ? `${id}-list` : undefined,
         required: props.isRequired,
@@ -239,7 +239,7 @@ interface ChoiceProps<T extends string> {
   readonly options: ReadonlyArray<{
     readonly value: T;
     readonly label: string;
-    /** Beside the label, with the same meaning. */
+    /** Next to the label, with the same meaning. */
     readonly picture?: ComponentChildren;
   }>;
 }

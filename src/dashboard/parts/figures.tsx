@@ -24,7 +24,7 @@ export function Figure({ label, value, note }: FigureProps) {
 
 interface ConversionProps {
   readonly count: number;
-  /** The sum, in the currency of the program that reports them. */
+  /** The sum, in the currency of the reporting program. */
   readonly value: number;
   readonly rate: number;
 }

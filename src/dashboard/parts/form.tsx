@@ -59,7 +59,7 @@ interface FormProps extends Omit<SubmitProps, 'action'> {
   /** The submit button's text; false leaves the buttons out. */
   readonly action: string | false;
   readonly onSubmit: () => Promise<void>;
-  /** Buttons beside the one that submits. */
+  /** Buttons next to the submit button. */
   readonly more?: ComponentChildren;
   readonly children: ComponentChildren;
 }

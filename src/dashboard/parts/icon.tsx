@@ -1,4 +1,4 @@
-/** Line icons, 24 × 24, in the text's color. They are decoration: a text beside each says the same. */
+/** Line icons, 24 × 24, in the text's color. They are decoration: each has a text next to it. */
 const shapes = {
   home: 'M3 11l9-8 9 8M5 9.5V20h5v-6h4v6h5V9.5',
   chart: 'M4 20h16M7 16v-5M12 16V5M17 16V9',

@@ -6,7 +6,7 @@ import { Skeleton } from './page.tsx';
 
 let loaded: ComponentType<ChartProps> | undefined;
 
-/** Begins early where a chart is to come. Undefined if it cannot be loaded: the page works without it. */
+/** Starts loading early if a chart follows. Undefined if it cannot load: the page works without it. */
 export async function loadChart(): Promise<ComponentType<ChartProps> | undefined> {
   try {
     loaded ??= (await import('./chart.tsx')).Chart;

@@ -46,7 +46,7 @@ interface TabsProps<T extends string> {
   readonly variant?: 'line' | 'pill';
 }
 
-/** Chooses what is shown below. */
+/** Chooses the content below. */
 export function Tabs<T extends string>(props: TabsProps<T>) {
   const { label, value, onChange, tabs, variant = 'pill' } = props;
   return (
@@ -80,12 +80,12 @@ export function Badge({
 
 interface ChipProps {
   readonly label: string;
-  /** What the cross does, for screen readers. */
+  /** The cross's action, for screen readers. */
   readonly action: string;
   readonly onRemove: () => void;
 }
 
-/** Something chosen, with a cross that takes it away. */
+/** A chosen value, with a cross that removes it. */
 export function Chip({ label, action, onRemove }: ChipProps) {
   return (
     <span class="chip">

@@ -1,6 +1,6 @@
 /**
  * A button that opens a short list of actions. It closes on a choice, on Esc, on a click elsewhere, and when the
- * focus leaves. A choice returns the focus to the button, so that a dialog opened by it can do the same.
+ * focus leaves. A choice returns the focus to the button, so that a dialog opened by it can return it too.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';

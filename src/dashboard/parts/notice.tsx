@@ -31,7 +31,7 @@ export function Notice({ tone = 'info', title, children }: NoticeProps) {
 
 interface ProblemProps {
   readonly problem: Problem;
-  /** Repeats the request; after a limit's refusal the caller also does so by itself. */
+  /** Repeats the request; after a limit, the caller also repeats it by itself. */
   readonly onRetry?: () => void;
 }
 
@@ -44,7 +44,7 @@ const titles: Readonly<Record<string, string>> = {
   overloaded: 'The service is busy',
 };
 
-/** A problem in the API's own words, with the request id for the operator. */
+/** A problem in the API's words, with the request id for the operator. */
 export function ProblemNotice({ problem, onRetry }: ProblemProps) {
   const { code, faults, requestId, retryAtMs } = problem;
   return (
@@ -52,7 +52,7 @@ export function ProblemNotice({ problem, onRetry }: ProblemProps) {
       tone={code === 'rate_limited' ? 'warn' : 'bad'}
       title={titles[code] ?? 'Something went wrong'}
     >
-      {/* It says how long to wait, which the countdown says better. */}
+      {/* The countdown shows the wait instead. */}
       {(code !== 'rate_limited' || retryAtMs === undefined) && <p>{problem.message}</p>}
       {faults.length > 1 && (
         <ul>
@@ -81,7 +81,7 @@ interface CountdownProps {
   readonly action: string;
 }
 
-/** A timer, which screen readers do not announce at every second. */
+/** A timer, which screen readers do not announce every second. */
 function Countdown({ atMs, action }: CountdownProps) {
   const seconds = useSecondsUntil(atMs);
   return (
@@ -97,7 +97,7 @@ interface EmptyProps {
   readonly children?: ComponentChildren;
 }
 
-/** An empty state, and what to do about it. */
+/** An empty state, and the next step. */
 export function Empty({ icon, title, children }: EmptyProps) {
   return (
     <div class="empty">

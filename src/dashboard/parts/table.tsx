@@ -1,4 +1,4 @@
-/** A table with column heads. Where it is wider than its place it scrolls, by keyboard too. */
+/** A table with column heads. If it is wider than its container, it scrolls, by keyboard too. */
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
@@ -40,7 +40,7 @@ export function Table({ caption, columns, children }: TableProps) {
   );
 }
 
-/** Whether the content is wider than the element, now: either may change its width. */
+/** Whether the content is now wider than the element: both may change their width. */
 function useOverflow(place: RefObject<HTMLElement | null>): boolean {
   const [isWide, setWide] = useState(false);
   useEffect(() => {

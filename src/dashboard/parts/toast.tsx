@@ -1,4 +1,4 @@
-/** Short messages about what was just done. Screen readers announce them; they disappear after seconds or by a click. */
+/** Short messages about the last action. Screen readers announce them; they disappear after seconds or on a click. */
 import { signal } from '@preact/signals';
 import { problemOf } from '../client/problem.ts';
 import { Icon } from './icon.tsx';

@@ -56,7 +56,7 @@ function Screen() {
   );
 }
 
-/** Where only a limit refuses the session, the frame stays and the session is asked for again by itself. */
+/** If a limit refuses the session, the frame stays and the session is requested again by itself. */
 function Unreachable({ problem }: { readonly problem: Problem }) {
   const retry = (): void => void loadSession();
   useRetry(problem, retry);

@@ -31,7 +31,7 @@ const places: readonly Place[] = [
 
 interface SettingsPlace extends Place {
   readonly least?: 'admin';
-  /** Only where there is a cluster that they may see. */
+  /** Only if the user may see a cluster. */
   readonly isOfCluster?: true;
 }
 
@@ -140,10 +140,10 @@ function Navigation({ path }: { readonly path: string }) {
   );
 }
 
-/** Not so while a limit keeps the session from being loaded. */
+/** False while a limit delays the session. */
 const isSignedIn = (): boolean => sessionState.value.kind === 'in';
 
-/** The entry of the navigation whose page, or a page below it, is at the path. */
+/** The navigation entry of the page at the path, or of its parent page. */
 export function placeAt(path: string): Place | undefined {
   return [...places, ...settings].find((place) => isWithin(place, path));
 }
@@ -225,8 +225,8 @@ function suggestion(base: string): string {
 }
 
 /**
- * Shown while short links begin with `localhost`: no phone can open the codes, and a print keeps its address for good.
- * On every page, in one line until it is opened.
+ * Shown while short links begin with `localhost`: phones cannot open the codes, and a print cannot change its address.
+ * On every page, one line until opened.
  */
 function LocalNotice() {
   const { base, local } = currentSession().shortLinks;
@@ -236,23 +236,19 @@ function LocalNotice() {
       <summary>
         <Icon name="warning" size={16} />
         <span>
-          No phone can open codes at <b>{shortAddress(base)}</b>.{' '}
+          Phones cannot open codes at <b>{shortAddress(base)}</b>.{' '}
           <span class="local-more">What to do</span>
         </span>
       </summary>
       <div class="prose">
         <p>
-          On a phone, that address is the phone itself. Before you print, the operator gives short
-          links an address in your network or on the web with this setting, and starts the service
-          again:
+          On a phone, that address is the phone itself. Before you print, the operator must set an
+          address in your network or on the web with this setting and start the service again:
         </p>
-        <CopyLine
-          text={`QZ_SHORT_URL_BASE=${suggestion(base)}`}
-          label="the setting of the address"
-        />
+        <CopyLine text={`QZ_SHORT_URL_BASE=${suggestion(base)}`} label="the address setting" />
         <p>
-          The images here follow the new address. Codes that are already printed keep the one they
-          were printed with. The terminal of the service names the addresses of its machine.
+          New images use the new address; printed codes keep the old one. The service’s terminal
+          shows the addresses of its machine.
         </p>
       </div>
     </details>

@@ -1,6 +1,6 @@
 /**
- * The page of each address. They are one bundle: all of them compressed are smaller than one photograph, and
- * split bundles would share so much that each page took a dozen requests.
+ * The page of each address. All pages are one bundle: compressed, they are smaller than one photograph, and split
+ * bundles would share so much that each page would take a dozen requests.
  */
 import type { ComponentType } from 'preact';
 import { AlertsPage } from '../pages/alerts/alerts-page.tsx';

@@ -1,6 +1,6 @@
 /**
- * Countries of the atlas as paths on a plane 960 wide, areas true (Equal Earth), without Antarctica. The edge of the map
- * is in the Bering Strait, where it cuts no country.
+ * Countries of the atlas as paths on a plane 960 wide, equal-area (Equal Earth), without Antarctica. The map's edge is
+ * in the Bering Strait, so that it does not cut a country.
  */
 import { geoArea, geoEqualEarth, geoPath, type GeoPath, type GeoGeometryObjects } from 'd3-geo';
 import { feature } from 'topojson-client';
@@ -11,17 +11,17 @@ export type Atlas = Topology<{
 }>;
 
 export interface Shape {
-  /** Two letters; undefined for a land that has none. */
+  /** Two letters; undefined for an area without a code. */
   readonly key: string | undefined;
   readonly path: string;
-  /** Its middle, of overseas parts without: parts of the plane's width and height. */
+  /** Center without overseas parts, as fractions of the plane's width and height. */
   readonly at: readonly [across: number, down: number];
 }
 
 export interface World {
   readonly viewBox: string;
   readonly lands: readonly Shape[];
-  /** Each a path of no length, which a round line makes a dot. */
+  /** Each a path of length 0, which a round line cap draws as a dot. */
   readonly dots: readonly Shape[];
 }
 
@@ -36,7 +36,7 @@ const numbered =
   '643RU646RW682SA686SN688RS694SL703SK704VN705SI706SO710ZA716ZW724ES728SS729SD732EH740SR748SZ752SE756CH760SY762TJ' +
   '764TH768TG780TT784AE788TN792TR795TM800UG804UA807MK818EG826GB834TZ840US854BF858UY860UZ862VE887YE894ZM';
 
-/** What the atlas is too coarse for: longitude and latitude of its middle, or of the island where most people live. */
+/** Countries too small for the atlas: longitude and latitude of the center, or of the most populated island. */
 const placed =
   'AD1.6,42.5 AG-61.8,17.1 AI-63.1,18.2 AS-170.7,-14.3 AW-70,12.5 AX20.1,60.2 BB-59.6,13.2 BH50.5,26.1 BL-62.8,17.9 ' +
   'BM-64.8,32.3 BQ-68.3,12.2 CC96.8,-12.2 CK-159.8,-21.2 CV-23.6,15.1 CW-69,12.2 CX105.7,-10.5 DM-61.4,15.4 ' +
@@ -60,12 +60,12 @@ export const smallPlaces = placed.split(' ').map((entry) => {
 });
 
 const width = 960;
-/** Around it, for half a dot at its edge on a narrow screen. */
+/** Margin for half a dot at the edge on a narrow screen. */
 const margin = 12;
 const antarctica = '010';
-/** Kosovo has no number; the letters are those that addresses are known by. */
+/** Kosovo has no number; the geo data uses these letters. */
 const kosovo = { name: 'Kosovo', letters: 'XK' };
-/** Digits behind the point: tenths of a pixel. */
+/** Decimal digits: tenths of a pixel. */
 const digits = 1;
 
 export function worldOf(atlas: Atlas): World {
@@ -102,7 +102,7 @@ export function worldOf(atlas: Atlas): World {
   };
 }
 
-/** Of the largest part: a country with an overseas part would have its middle at sea. */
+/** The center of the largest part: overseas parts would move it into the sea. */
 function middleOf(path: GeoPath, geometry: GeoGeometryObjects): [number, number] {
   if (geometry.type !== 'MultiPolygon') return path.centroid(geometry);
   const parts = geometry.coordinates.map(

@@ -1,8 +1,8 @@
 /**
- * The drawn map. Loaded when a map is opened, with d3-geo and the atlas: nothing else needs them.
+ * The drawn map. Loaded when a map is opened, with d3-geo and the atlas.
  *
- * Countries with scans are buttons: one stop of the Tab key, from which the arrow keys go on by rank, as the table
- * beside the map has them. A country too small for the atlas is a dot, drawn when it has scans.
+ * Countries with scans are buttons: one stop in the Tab order; the arrow keys move by rank, as in the table next to the
+ * map. A country too small for the atlas is a dot, drawn if it has scans.
  */
 import { Fragment } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
@@ -57,7 +57,7 @@ export function WorldDrawing({ atlas, rows, steps, selected, onSelect }: Drawing
         class="map"
         viewBox={world.viewBox}
         role="group"
-        aria-label="Map of scans by country, the arrow keys go by rank"
+        aria-label="Map of scans by country. Arrow keys move by rank"
         onKeyDown={press}
         onFocusOut={() => setFocused(undefined)}
       >
@@ -92,7 +92,7 @@ interface CountryProps {
   readonly onChoose: ((key: string) => void) | undefined;
 }
 
-/** A button where there are scans to filter by. */
+/** A button if the country has scans to filter by. */
 function Country(props: CountryProps) {
   const { shape, kind, scans, total, steps, isStop, isSelected, onFocus, onChoose } = props;
   const { key, path, at } = shape;

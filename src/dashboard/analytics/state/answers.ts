@@ -1,6 +1,6 @@
-/** The fields of the API's analytics that these pages read, alike for workspace, campaign and code. */
+/** The fields of the API's analytics that these pages read, the same for workspace, campaign and code. */
 
-/** Absent from an answer that does not have it; null where it cannot be told, within its error, or not with a filter. */
+/** Absent = not in this answer; null = unknown: smaller than its error, or not available with a filter. */
 type Count = number | null | undefined;
 
 export interface Totals {
@@ -8,7 +8,7 @@ export interface Totals {
   readonly uniqueScanners: number;
   readonly newScanners?: Count;
   readonly returningScanners?: Count;
-  /** Standard error of the two, in scanners. */
+  /** Standard error of both numbers, in scanners. */
   readonly error?: Count;
   readonly previous?: Compared & {
     /** False when counting began within its days; absent = it did not. */
@@ -17,15 +17,15 @@ export interface Totals {
   readonly change?: Change;
 }
 
-/** Days that are compared. */
+/** The compared days. */
 export interface Compared {
   readonly from: string;
   readonly to: string;
-  /** Until when its scans are compared, `2026-10-28T01:45:00+01:00`; absent = its days are whole. */
+  /** End of the compared time, `2026-10-28T01:45:00+01:00`; absent = whole days. */
   readonly until?: string;
 }
 
-/** As fractions; null from nothing. */
+/** As fractions; null = the earlier number is 0. */
 export interface Change {
   readonly totalScans: number | null;
   readonly uniqueScanners: number | null;
@@ -45,7 +45,7 @@ export interface Series extends Compared {
 export interface Row {
   readonly key: string;
   readonly scans: number;
-  /** Of a code or a campaign, whose key is an id. */
+  /** The name of a code or campaign, whose key is an id. */
   readonly name?: string | null;
 }
 

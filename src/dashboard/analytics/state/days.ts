@@ -1,10 +1,10 @@
-/** Arithmetic of calendar days, `2026-03-01`, without clock or zone; and the day that it is in a zone. */
+/** Arithmetic of calendar days, `2026-03-01`, without clock or zone; and the current day in a zone. */
 import { addMonths as addMonthsTo, dayMs } from '../../../model/day.ts';
 
 const numberOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) / dayMs;
 const dayAt = (number: number): string => new Date(number * dayMs).toISOString().slice(0, 10);
 
-/** Whether it is written as a day and exists: no 30th of February. */
+/** Whether the text is a day that exists: not 30 February. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const number = numberOf(text);
@@ -18,13 +18,13 @@ export const daysBetween = (from: string, to: string): number => numberOf(to) - 
 
 export const firstOfMonth = (day: string): string => `${day.slice(0, 8)}01`;
 
-/** The same day of another month, or that month's last. */
+/** The same day of another month, or the last day of that month. */
 export const addMonths = (day: string, months: number): string =>
   dayAt(addMonthsTo(numberOf(day) * dayMs, months) / dayMs);
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** The calendar day that it is then on the clocks of a zone. @throws RangeError for an unknown zone */
+/** The calendar day of a moment in a zone. @throws RangeError for an unknown zone */
 export function dayIn(zone: string, ms: number): string {
   const format =
     formats.get(zone) ??

@@ -1,6 +1,6 @@
 /**
- * What scans are told apart by, and how that is said. Nearly every dimension is a filter too: a click on a row filters
- * by its key.
+ * The dimensions of scans, and their labels. Nearly every dimension is also a filter: a click on a row filters by its
+ * key.
  */
 import { targetLabel } from '../../../model/routing/labels.ts';
 import { capitalize, countryName } from '../../client/format.ts';
@@ -34,10 +34,10 @@ export const dimensionLabels: Readonly<Record<Dimension, string>> = {
   code: 'Codes',
   route: 'Routes',
   bot: 'Filtered bots',
-  missed: 'In vain',
+  missed: 'While inactive',
 };
 
-/** Of one filter, before its value. */
+/** Label of one filter, before its value. */
 export const filterLabels: Readonly<Record<FilterName, string>> = {
   country: 'Country',
   city: 'City',
@@ -51,10 +51,10 @@ export const filterLabels: Readonly<Record<FilterName, string>> = {
   route: 'Route',
 };
 
-/** Their keys are names of the API: `not_started`. */
+/** Dimensions with keys that are names of the API: `not_started`. */
 const namedKeys: ReadonlySet<Dimension> = new Set(['bot', 'device', 'missed']);
 
-/** A row's key in words. Codes and campaigns have a name beside their key instead. */
+/** A row's key in words. Rows of codes and campaigns have a name instead. */
 export function keyLabel(dimension: Dimension, key: string): string {
   if (dimension === 'country') return countryName(key);
   if (dimension === 'route' && key === targetLabel) return 'Everyone else';
@@ -67,7 +67,7 @@ export function keyLabel(dimension: Dimension, key: string): string {
 export const isFilter = (dimension: Dimension): dimension is FilterName =>
   filterNames.some((name) => name === dimension);
 
-/** Stands for the empty key in an address, where nothing would mean no filter: an unknown city. */
+/** The empty key (an unknown city) in an address, where an empty text means no filter. */
 const emptyKey = '-';
 export const addressOfKey = (key: string): string => (key === '' ? emptyKey : key);
 export const keyInAddress = (text: string): string => (text === emptyKey ? '' : text);

@@ -1,4 +1,4 @@
-/** Flags of a series: what happened to a code or a campaign, at the point that holds the moment. */
+/** Flags of a series: events of a code or a campaign, each at its point in time. */
 import type { Point } from '../../client/point-labels.ts';
 import type { ServiceEvent } from '../../client/wire.ts';
 import { dayIn } from './days.ts';
@@ -8,10 +8,10 @@ export interface Moment {
   readonly text: string;
 }
 
-/** The newest changes of the workspace's codes, one page: older ones have no flag. */
+/** The newest changes of the workspace's codes, one page; older changes have no flag. */
 export const changesPath = '/events?type=qr.updated&limit=100';
 
-/** When a code's destination changed, and when it was paused or resumed. */
+/** The moments when a code's destination changed, and when it was paused or resumed. */
 export function momentsOfCode(id: string, changes: readonly ServiceEvent[]): Moment[] {
   return changes.flatMap(({ createdAt = '', data }) => {
     if (data.id !== id || typeof data.after !== 'object' || data.after === null) return [];
@@ -26,7 +26,7 @@ interface Schedule {
   readonly endDate: string | null;
 }
 
-/** Its days are UTC's: it begins with the first, and ends with the end of the last. Nothing that is to come. */
+/** A campaign has UTC days: from the start of the first to the end of the last. Without future moments. */
 export function momentsOfCampaign(
   { startDate, endDate }: Schedule,
   name: string,
@@ -40,7 +40,7 @@ export function momentsOfCampaign(
 }
 
 /**
- * The words at each point, by its index; several moments of one point are one flag.
+ * The text at each point, by its index. Several moments at one point are one flag.
  * @param to the last day shown, in `zone`
  */
 export function flagsOn(

@@ -1,6 +1,6 @@
 /**
- * The cards of breakdowns, each with tabs of which one is loaded. Which tab is open stands in the address, under the
- * name of the card: `?technology=os`.
+ * The cards of breakdowns. Each has tabs; only the open one is loaded. The address has the open tab, under the name of
+ * the card: `?technology=os`.
  */
 import type { Dimension, FilterName } from './filters.ts';
 import type { Subject } from './requests.ts';
@@ -14,7 +14,7 @@ export interface Group {
   readonly name: GroupName;
   readonly title: string;
   readonly tabs: readonly Tab[];
-  /** Rows that there can be at first: the card keeps their space. */
+  /** Most rows at first: the card keeps their space. */
   readonly rowsMax: number;
 }
 
@@ -30,13 +30,13 @@ const technology: Group = {
   tabs: ['device', 'os', 'browser', 'bot'],
   rowsMax: 6,
 };
-/** Bots are no scans, so no filter holds for them. */
+/** Bots are not scans, so filters do not apply to them. */
 const filteredTechnology: Group = { ...technology, tabs: ['device', 'os', 'browser'] };
 const routes: Group = { name: 'scanned', title: 'By route', tabs: ['route'], rowsMax: 10 };
 const scanned: Group = { ...routes, title: 'What was scanned', tabs: ['code', 'campaign', 'tag'] };
 const scannedOfCampaign: Group = { ...scanned, tabs: ['code', 'tag'] };
 
-/** What can be told apart. @param hasRoutes the code leads to more than its destination */
+/** The cards of a subject. @param hasRoutes the code has more than one destination */
 export function groupsOf(
   { kind }: Subject,
   { filters }: Pick<ViewState, 'filters'>,

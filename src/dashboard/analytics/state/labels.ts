@@ -1,4 +1,4 @@
-/** Ranges, zones and periods as people say them. */
+/** Ranges, zones and periods as text. */
 import { formatUtcDays } from '../../client/format.ts';
 import { timeOf } from '../../client/point-labels.ts';
 import type { Compared } from './answers.ts';
@@ -18,7 +18,7 @@ export const rangeLabel = ({ from, to }: Days): string => formatUtcDays(from, to
 
 const midnight = 'T00:00:00';
 
-/** The days of it that are counted to their end; undefined where a part of a day is counted too. */
+/** The days that are counted to their end; undefined if a part of a day is counted. */
 function wholeDays({ from, to, until }: Compared): Days | undefined {
   if (until === undefined) return { from, to };
   const last = addDays(until.slice(0, 10), -1);
@@ -28,7 +28,7 @@ function wholeDays({ from, to, until }: Compared): Days | undefined {
 const partLabel = ({ from, until = '' }: Compared, word: string): string =>
   `${rangeLabel({ from, to: until.slice(0, 10) })}, ${word} ${timeOf(until)}`;
 
-/** `1–28 Oct 2026, until 01:45`; days that are whole are named alone. */
+/** `1–28 Oct 2026, until 01:45`; whole days without a time. */
 export function comparedLabel(compared: Compared): string {
   const days = wholeDays(compared);
   return days === undefined ? partLabel(compared, 'until') : rangeLabel(days);

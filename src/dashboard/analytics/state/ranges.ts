@@ -1,6 +1,6 @@
 /**
- * The days of each preset, the lengths of points that fit them, and the days that they are compared with. All in
- * calendar days of one zone: a day on which the clocks change is a day like any other.
+ * The days of each preset, the intervals that fit them, and the days to compare with. All are calendar days of one
+ * zone, whether 23, 24 or 25 hours long.
  */
 import { addDays, addMonths, daysBetween, firstOfMonth } from './days.ts';
 
@@ -22,7 +22,7 @@ export const presets = [
 ] as const;
 export type Preset = (typeof presets)[number]['value'];
 
-/** @param whole the days of `all` */
+/** @param whole days of `all` */
 export function daysOf(preset: Exclude<Preset, 'custom'>, today: string, whole: Days): Days {
   switch (preset) {
     case 'all':
@@ -49,7 +49,7 @@ export function daysOf(preset: Exclude<Preset, 'custom'>, today: string, whole: 
 
 const lengthOf = ({ from, to }: Days): number => daysBetween(from, to);
 
-/** As many days as the range, right before it. */
+/** As many days as the range, directly before it. */
 export function daysBefore({ from, to }: Days): Days {
   return { from: addDays(from, -daysBetween(from, to)), to: addDays(from, -1) };
 }
@@ -68,13 +68,13 @@ export const intervals = [
 ] as const;
 export type Interval = (typeof intervals)[number]['value'];
 
-/** Those that the API answers for so many days, and that give more than one point. */
+/** The intervals that the API accepts for this many days and that give more than one point. */
 export function intervalsFor(range: Days): ReadonlyArray<(typeof intervals)[number]> {
   const days = lengthOf(range);
   return intervals.filter(({ daysMin, daysMax }) => days >= daysMin && days <= daysMax);
 }
 
-/** Up to so many days: hours, days, weeks. A line of some hundred points can still be read. */
+/** Most days for hours, days, weeks: a line of a few hundred points is readable. */
 const [hourDays, dayDays, weekDays] = [2, 92, 400];
 
 export function standardInterval(range: Days): Interval {

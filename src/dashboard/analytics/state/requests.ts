@@ -1,12 +1,12 @@
-/** What a page asks the API, from what it shows. */
+/** The API requests of a page, from its state. */
 import type { Dimension } from './filters.ts';
 import { compareText, type ViewState } from './view-state.ts';
 
-/** Whose numbers: the paths below /v1, and what can be told apart and filtered there. */
+/** The subject of the numbers: its paths below /v1, its dimensions and filters. */
 export interface Subject {
   readonly kind: 'workspace' | 'code' | 'campaign';
   readonly totals: string;
-  /** Of `/timeseries` and `/breakdown`. */
+  /** Base of `/timeseries` and `/breakdown`. */
   readonly base: string;
 }
 
@@ -21,7 +21,7 @@ export function subjectOf(kind: 'code' | 'campaign', id: string): Subject {
   return { kind, totals: base, base };
 }
 
-/** The names that the API knows ids by. */
+/** The API's parameters for ids. */
 const idParameters: Readonly<Record<string, string>> = { campaign: 'campaignId', code: 'qrCodeId' };
 
 type Shown = Pick<ViewState, 'range' | 'zone' | 'filters'>;

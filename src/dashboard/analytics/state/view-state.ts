@@ -1,5 +1,5 @@
 /**
- * What an analytics page shows, out of its address and back:
+ * The state of an analytics page, to and from its address:
  *
  *   ?range=7d  ?range=custom&from=2026-03-01&to=2026-03-09   absent = the page's standard
  *   &interval=hour                                           absent = what fits the range
@@ -7,7 +7,7 @@
  *   &zone=UTC                                                absent = the workspace's
  *   &country=DE&os=iOS …                                     filters, all at once
  *
- * What an address says that is impossible is left out, as if it were absent. Nothing here reads the clock.
+ * Impossible values in an address are ignored. This file does not read the clock.
  */
 import { isDay } from './days.ts';
 import {
@@ -43,7 +43,7 @@ export interface ViewState {
   readonly range: Days;
   readonly interval: Interval;
   readonly compare: Compare;
-  /** Days of `custom`; which days another comparison has, the answer says. */
+  /** Days of `custom`; for other comparisons, the API's answer has the days. */
   readonly comparedTo?: Days;
   /** An IANA zone, or `workspace`. */
   readonly zone: string;
@@ -51,9 +51,9 @@ export interface ViewState {
 }
 
 export interface ViewBounds {
-  /** In the zone that is shown. */
+  /** Today in the shown zone. */
   readonly today: string;
-  /** Of a code or a campaign: its first day, and its last one or today. Undefined = there is no `all`. */
+  /** First day of a code or campaign, and its last day or today. Undefined = `all` is not offered. */
   readonly whole?: Days | undefined;
   /** `compare` absent = what fits the range. */
   readonly standard: { readonly preset: Exclude<Preset, 'custom'>; readonly compare?: 'none' };
@@ -63,7 +63,7 @@ export interface ViewBounds {
 export type QueryChange = Readonly<Record<string, string | undefined>>;
 
 export const workspaceZone = 'workspace';
-/** Beside the workspace's own, the zone in which everything is exact. */
+/** The zone in which all numbers are exact, offered in addition to the workspace's zone. */
 const otherZone = 'UTC';
 
 export const zoneIn = (query: URLSearchParams): string =>
@@ -107,7 +107,7 @@ function readCompare(
 ): Pick<ViewState, 'compare' | 'comparedTo'> {
   const text = query.get('compare');
   const [first = ''] = text?.split('..') ?? [];
-  // Its length is the range's, whatever the address says.
+  // As long as the range, whatever the address says.
   if (isDay(first)) return { compare: 'custom', comparedTo: daysFrom(first, range) };
   const named = compareOptions.find(({ value }) => value === text && value !== 'custom');
   return { compare: named?.value ?? standard };
@@ -121,7 +121,7 @@ function readFilters(query: URLSearchParams, names: readonly FilterName[]): Filt
   return Object.fromEntries(found);
 }
 
-/** The interval and days compared with of the range before would not fit. */
+/** The interval and comparison of the previous range would not fit. */
 const rangeDefaults: QueryChange = { interval: undefined, from: undefined, to: undefined };
 
 export function rangeChange(
@@ -150,7 +150,7 @@ export function compareChange(
 
 export const compareText = ({ from, to }: Days): string => `${from}..${to}`;
 
-/** @param value the key; undefined takes the filter away */
+/** @param value the key; undefined removes the filter */
 export const filterChange = (name: FilterName, value: string | undefined): QueryChange => ({
   [name]: value === undefined ? undefined : addressOfKey(value),
 });

@@ -26,13 +26,13 @@ import { type Loaded, useAnalytics, type View } from './use-analytics.ts';
 
 interface ExploreProps<T extends Totals> {
   readonly view: View;
-  /** Of a code that leads to more than its destination. */
+  /** For a code with more than one destination. */
   readonly hasRoutes?: boolean;
-  /** What the series has flags for. The same list until something changes. */
+  /** Moments that the series shows as flags. The same list until something changes. */
   readonly moments?: readonly Moment[];
-  /** Further figures beside the totals. */
+  /** Figures next to the totals. */
   readonly figures?: (totals: T) => ComponentChildren;
-  /** Further cards, between the series and the breakdowns. */
+  /** Cards between the series and the breakdowns. */
   readonly children?: (totals: T | undefined) => ComponentChildren;
 }
 
@@ -44,7 +44,7 @@ export function Explore<T extends Totals>(props: ExploreProps<T>) {
   const { totals, series } = loaded;
   const { problem, data } = totals;
   const isRefused = isAboutQuery(problem);
-  // The scans of days can be known where their scanners are not.
+  // Scans of some days are known while their scanners are not.
   const hasSeries = !isRefused || !isAboutQuery(series.problem);
   return (
     <div class="stack">
@@ -76,7 +76,7 @@ interface TroubleProps {
   readonly onRetry: () => void;
 }
 
-/** Why there are no numbers for these days, filters or zone, and what there would be numbers for. */
+/** Explains missing numbers for these days, filters or zone, and offers others. */
 function Trouble({ problem, view, onRetry }: TroubleProps) {
   const explained = explain(problem, view.zone);
   if (explained === undefined) return <ProblemNotice problem={problem} onRetry={onRetry} />;
@@ -102,7 +102,7 @@ interface LoadedProps {
 function Breakdowns({ view, loaded: { groups, hours, totals } }: LoadedProps) {
   const { subject, state, zone } = view;
   const { weekStart } = currentSession().workspace;
-  // Beside the last card, or below all in their whole width.
+  // Next to the last card, or below all cards at full width.
   const isWide = groups.filter(({ tab }) => tab !== 'map').length % 2 === 0;
   return (
     <div class="explore-cards">
@@ -130,10 +130,10 @@ function Breakdowns({ view, loaded: { groups, hours, totals } }: LoadedProps) {
   );
 }
 
-/** Most answers are there before a person would read it. */
+/** Most answers arrive before anyone could read the text. */
 const slowMs = 1_500;
 
-/** Shown while single scans are being counted, which takes seconds for ten million. */
+/** Shown while single scans are counted: seconds for ten million. */
 function SlowNotice({ loaded: { totals, series, groups } }: { readonly loaded: Loaded }) {
   const isLoading = [totals, series, ...groups.map(({ rows }) => rows)].some(
     ({ isStale, isLoading: isUnderWay, problem }) =>

@@ -1,4 +1,4 @@
-/** What is filtered by, each with a cross that takes it away. A code and a campaign are shown by their names. */
+/** The active filters, each with a cross that removes it. Codes and campaigns are shown by name. */
 import { useCodeName } from '../../client/code-names.ts';
 import { shortAddress } from '../../client/format.ts';
 import { useResource } from '../../client/resource.ts';

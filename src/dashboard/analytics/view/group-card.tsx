@@ -1,4 +1,4 @@
-/** A breakdown with tabs for others. A click on a row filters the page by it, another one takes that back. */
+/** Breakdowns as tabs of a card. A click on a row filters the page by it; a second click removes the filter. */
 import { pushQuery, setQuery } from '../../client/router.ts';
 import { Tabs } from '../../parts/list.tsx';
 import { Card, Ready } from '../../parts/page.tsx';
@@ -15,7 +15,7 @@ const tabLabel = (tab: Tab): string => (tab === 'map' ? 'Map' : dimensionLabels[
 interface GroupProps {
   readonly view: View;
   readonly group: ShownGroup;
-  /** All, of which each row is a share. */
+  /** The total for the shares. */
   readonly scans: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export function GroupCard({ view, group, scans }: GroupProps) {
   );
 }
 
-/** A scan is in each of a code's tags and campaigns, and in none of a code that was deleted. */
+/** A scan counts for each tag and campaign of its code; scans of a deleted code count for none. */
 const ofAllScans: ReadonlySet<Dimension> = new Set(['code', 'campaign', 'tag']);
 
 function Rows({ view: { state, bounds }, group, scans }: GroupProps) {
@@ -72,7 +72,7 @@ function Rows({ view: { state, bounds }, group, scans }: GroupProps) {
   );
 }
 
-/** Nothing is filtered by what the page has no filter for. */
+/** Rows filter only if the page has a filter for the dimension. */
 function filterOf(dimension: Dimension, { filters }: ViewState, names: readonly string[]) {
   if (!isFilter(dimension) || !names.includes(dimension)) return {};
   return {

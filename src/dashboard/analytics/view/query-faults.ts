@@ -1,4 +1,4 @@
-/** Refusals of a range, a zone or a filter, and what there would be numbers for. */
+/** Errors of a range, a zone or a filter, and the choices that work. */
 import type { Problem } from '../../client/problem.ts';
 import { noFilters, type QueryChange } from '../state/view-state.ts';
 import { zoneLabel } from '../state/labels.ts';
@@ -16,31 +16,31 @@ interface Explained {
 const noRange: QueryChange = { range: undefined, from: undefined, to: undefined };
 const week: Way = { label: 'Show the last 7 days', change: { ...noRange, range: '7d' } };
 const inUtc: Way = { label: 'Show in UTC', change: { zone: 'UTC' } };
-const uncompared: Way = { label: 'Compare with nothing', change: { compare: 'none' } };
+const uncompared: Way = { label: 'Do not compare', change: { compare: 'none' } };
 const unfiltered: Way = { label: 'Remove the filters', change: noFilters };
 
-/** By the code of the fault. */
+/** By error code. */
 const explanations: Readonly<Record<string, (zone: string) => Explained>> = {
   raw_scans_expired: () => ({
-    title: 'Filters do not reach back this far',
+    title: 'Filters are not available for days this far back',
     ways: [uncompared, unfiltered, week],
   }),
   timezone_unavailable: (zone) => ({
-    title: `These days cannot be counted in ${zoneLabel(zone)}`,
+    title: `These days are not available in ${zoneLabel(zone)}`,
     ways: [inUtc, week],
   }),
-  unknown_timezone: (zone) => ({ title: `The service does not know ${zone}`, ways: [inUtc] }),
+  unknown_timezone: (zone) => ({ title: `Unknown time zone: ${zone}`, ways: [inUtc] }),
   range_too_long: () => ({
-    title: 'These are too many days at once',
+    title: 'Too many days',
     ways: [{ label: 'Show fewer points', change: { interval: undefined } }, week],
   }),
   compare_length: () => ({
-    title: 'The two periods differ in length',
+    title: 'The two periods have different lengths',
     ways: [{ label: 'Compare with the same weekdays before', change: { compare: undefined } }],
   }),
 };
 
-/** In words, where asking again gives the same; undefined for any other problem. @param zone that was asked for */
+/** The text for an error that a retry would not fix; undefined for any other error. @param zone requested zone */
 export function explain(
   { status, faults, message }: Problem,
   zone: string,
@@ -48,9 +48,9 @@ export function explain(
   const known = faults.find(({ code }) => code in explanations);
   const explained = known && explanations[known.code]?.(zone);
   if (explained !== undefined) return { ...explained, message: known?.message ?? message };
-  // A value or an id that an address had, and the service has not.
+  // The address has a value or an id that the service does not know.
   if (status !== 422 && status !== 404) return undefined;
-  const title = 'Nothing can be counted for this';
+  const title = 'No numbers for this selection';
   return { title, ways: [unfiltered], message: faults[0]?.message ?? message };
 }
 

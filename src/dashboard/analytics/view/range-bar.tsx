@@ -1,6 +1,6 @@
 /**
- * Which days are shown, in whose time, and what they are compared with. All of it stands in the address; a choice is a
- * step that the back button takes back, days that are being typed are not.
+ * The days, their time zone, and the days to compare with. All are in the address. The back button undoes a choice, but
+ * not each typed day.
  */
 import { pushQuery, setQuery } from '../../client/router.ts';
 import { zoneOfWorkspace } from '../../client/session.ts';
@@ -95,7 +95,7 @@ function ComparedDays({ view: { state } }: { readonly view: View }) {
   return (
     <>
       <TextField
-        label="Compared with the days from"
+        label="Compare with the days from"
         isLabelHidden
         type="date"
         value={comparedTo.from}
@@ -106,7 +106,7 @@ function ComparedDays({ view: { state } }: { readonly view: View }) {
   );
 }
 
-/** Days are of this zone; one that was chosen for these days alone is left again here. */
+/** The zone of the days. If it was chosen for these days only, a button returns to the workspace's zone. */
 function Zone({ view: { state, zone } }: { readonly view: View }) {
   const own = zoneOfWorkspace();
   return (

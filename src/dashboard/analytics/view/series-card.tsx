@@ -1,4 +1,4 @@
-/** Scans over time: the line of the days, a dashed one of the days compared with, and a switch of the interval. */
+/** Scans over time: a line, a dashed line for the compared days, and a choice of the interval. */
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Resource } from '../../client/resource.ts';
 import { pushQuery } from '../../client/router.ts';
@@ -23,7 +23,7 @@ interface SeriesProps {
 export function SeriesCard({ view, series, moments }: SeriesProps) {
   const { state, zone, subject, bounds } = view;
   const { interval, range } = state;
-  // With the numbers, not after them.
+  // Loads together with the numbers, not after them.
   useEffect(() => void loadChart(), []);
   const flags = useMemo(
     () => flagsOn(series.data?.data ?? [], moments, zone, range.to),

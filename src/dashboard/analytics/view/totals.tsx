@@ -1,4 +1,4 @@
-/** Scans and scanners in big numbers, each with its change against the days compared with. */
+/** Scans and scanners in big numbers, each with its change against the compared days. */
 import type { ComponentChildren } from 'preact';
 import { formatNumber } from '../../client/format.ts';
 import { Figure, Figures } from '../../parts/figures.tsx';
@@ -51,7 +51,7 @@ export function TotalFigures({ data, state, children }: TotalsProps) {
   );
 }
 
-/** While they load, in their place. */
+/** Shown while they load. */
 export function TotalPlaces() {
   return (
     <div class="totals" aria-hidden="true">
@@ -72,12 +72,12 @@ function seenText(seen: string, value: number | null, { data, state }: TotalsPro
   const { error } = data;
   if (value !== null) {
     const text = `${seen} in the 90 days before`;
-    // Less than one scanner is no error.
+    // An error below one scanner is not shown.
     const isRough = typeof error === 'number' && error >= 1;
     return isRough ? `${text}, ±\u00A0${formatNumber(Math.round(error))}` : text;
   }
-  if (Object.keys(state.filters).length > 0) return 'Not known with filters';
+  if (Object.keys(state.filters).length > 0) return 'Not available with filters';
   return typeof error === 'number'
-    ? 'Too few to tell for certain'
-    : 'The 90 days before are not known';
+    ? 'Too few for a reliable number'
+    : 'The 90 days before were not counted';
 }

@@ -1,10 +1,10 @@
 /**
- * All that an analytics page loads, in the order in which it is looked at:
+ * Loads the data of an analytics page, in reading order:
  *
  *   totals, series  ->  one breakdown for each card, as its open tab says  ->  hours of the week
  *
- * With filters all at once: the service then reads single scans, and one pass over them answers all that is asked
- * meanwhile. The previous answer stays until the new one arrives; a request whose answer is no longer wanted is canceled.
+ * With filters, all at once: the service then reads single scans, and one pass answers all requests. The previous
+ * answer stays until the new one arrives; outdated requests are canceled.
  */
 import { useRef } from 'preact/hooks';
 import { now } from '../../client/browser-clock.ts';
@@ -37,7 +37,7 @@ export interface View {
   readonly subject: Subject;
   readonly bounds: ViewBounds;
   readonly state: ViewState;
-  /** IANA name of the zone that days are of. */
+  /** IANA name of the zone of the days. */
   readonly zone: string;
 }
 
@@ -56,14 +56,14 @@ export interface Loaded<T extends Totals = Totals> {
 
 interface ViewOptions {
   readonly subject: Subject;
-  /** First and last day that there is anything of; a function of today. */
+  /** First and last day with data; a function of today. */
   readonly wholeOf?: (today: string, zone: string) => Days;
   readonly standard?: ViewBounds['standard'];
 }
 
 const thirtyDays = { preset: '30d' } as const;
 
-/** What the address says. */
+/** The state in the address. */
 export function useView({ subject, wholeOf, standard = thirtyDays }: ViewOptions): View {
   const query = currentQuery.value;
   const named = zoneIn(query);
@@ -75,7 +75,7 @@ export function useView({ subject, wholeOf, standard = thirtyDays }: ViewOptions
   return { subject, bounds, state, zone };
 }
 
-/** @param hasRoutes of a code that leads to more than its destination */
+/** @param hasRoutes the code has more than one destination */
 export function useAnalytics<T extends Totals>(view: View, hasRoutes: boolean): Loaded<T> {
   const { subject, state } = view;
   const isAtOnce = Object.keys(state.filters).length > 0;
@@ -108,7 +108,7 @@ export function useAnalytics<T extends Totals>(view: View, hasRoutes: boolean): 
   };
 }
 
-/** Loads `path` once it `mayLoad`; until then what was shown before stays, marked as of another query. */
+/** Loads `path` once it `mayLoad`; until then the previous answer stays, marked as of another query. */
 function useLater<T>(path: string | undefined, mayLoad: boolean): Resource<T> {
   const asked = useRef<string | undefined>(undefined);
   if (mayLoad || path === undefined) asked.current = path;
@@ -117,6 +117,6 @@ function useLater<T>(path: string | undefined, mayLoad: boolean): Resource<T> {
   return { ...resource, isStale: resource.data !== undefined, problem: undefined };
 }
 
-/** The answer is there, or the reason why not. */
+/** An answer or a problem has arrived. */
 const isSettled = ({ data, isStale, problem }: Resource<unknown>): boolean =>
   problem !== undefined || (data !== undefined && !isStale);

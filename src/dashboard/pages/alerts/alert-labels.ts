@@ -1,4 +1,4 @@
-/** Watches and incidents: the API's types, and their words. */
+/** Alerts (the API's watches) and incidents: types and labels. */
 import { formatNumber, plural, shortAddress } from '../../client/format.ts';
 import type { BadgeTone } from '../../parts/list.tsx';
 import { pathTo } from '../../paths.ts';
@@ -56,8 +56,8 @@ export const stateLabels: Readonly<Record<WatchState, string>> = {
   ok: 'All well',
   pending: 'Not checked yet',
   silent: 'No scans',
-  spiking: 'Many scans',
-  target_failing: 'Target fails',
+  spiking: 'Unusually many scans',
+  target_failing: 'Destination fails',
 };
 export const stateTones: Readonly<Record<WatchState, BadgeTone>> = {
   ok: 'good',
@@ -77,34 +77,34 @@ export const endLabels: Readonly<Record<NonNullable<Incident['endedBy']>, string
 const faultLabels: Readonly<Record<string, string>> = {
   timeout: 'no answer within 10 seconds',
   dns: 'host name not found',
-  connect: 'cannot be connected to',
+  connect: 'cannot connect',
   tls: 'certificate not accepted',
   reset: 'connection closed without an answer',
   protocol: 'no valid HTTP answer',
-  blocked_ip: 'cannot be checked: not found, or an address in a private network',
-  rate_limited: 'cannot be checked: it asks for fewer requests',
-  offline: 'cannot be checked: this service may be offline',
+  blocked_ip: 'not checked: not found, or an address in a private network',
+  rate_limited: 'not checked: it limits the number of requests',
+  offline: 'not checked: this service may be offline',
 };
 
 export const faultText = (fault: string | null, status: number | null): string =>
-  status === null ? (faultLabels[fault ?? ''] ?? 'cannot be checked') : `status ${status}`;
+  status === null ? (faultLabels[fault ?? ''] ?? 'not checked') : `status ${status}`;
 
-/** What a watch looks for, in a line. */
+/** The rules of an alert, in a line. */
 export function rulesText({ silentHours, spikeFactor, target }: Watch): string {
   const parts = [
     silentHours === null ? '' : `no scans for ${plural(silentHours, 'hour')}`,
-    spikeFactor === null ? '' : `an hour with ${formatNumber(spikeFactor)} times its average`,
-    target ? 'a target that fails' : '',
+    spikeFactor === null ? '' : `${formatNumber(spikeFactor)} × the usual scans in an hour`,
+    target ? 'destination fails' : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** What happened, in a line. */
+/** An incident, in a line. */
 export function incidentText(incident: Incident): string {
   const { kind, expectedScans, scans, hours, target, fault, status } = incident;
   const usual = formatNumber(expectedScans ?? 0);
-  if (kind === 'silent') return `No scans for ${plural(hours ?? 0, 'hour')}, ${usual} are usual`;
-  if (kind === 'spiking') return `${formatNumber(scans ?? 0)} scans in an hour, ${usual} are usual`;
+  if (kind === 'silent') return `No scans for ${plural(hours ?? 0, 'hour')}, usually ${usual}`;
+  if (kind === 'spiking') return `${formatNumber(scans ?? 0)} scans in an hour, usually ${usual}`;
   return `${shortAddress(target ?? '')}: ${faultText(fault, status)}`;
 }
 

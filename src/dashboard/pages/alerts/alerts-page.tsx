@@ -1,4 +1,4 @@
-/** All watches of the workspace, and what they have found. */
+/** All alerts of the workspace, and their incidents. */
 import { useState } from 'preact/hooks';
 import { useResource } from '../../client/resource.ts';
 import { currentQuery } from '../../client/router.ts';
@@ -34,7 +34,7 @@ export function AlertsPage() {
   return (
     <Page
       title="Alerts"
-      lead="Who is told when scans stop, when there are far more than usual, or when a target fails"
+      lead="Get notified when scans stop, spike, or a destination fails"
       actions={
         <>
           <ButtonLink icon="book" href="/docs/alerts" isNewTab>
@@ -42,19 +42,19 @@ export function AlertsPage() {
           </ButtonLink>
           {may('editor') && (
             <Button tone="accent" icon="plus" onClick={() => setMaking(true)}>
-              Watch the workspace
+              New alert
             </Button>
           )}
         </>
       }
     >
       <div class="stack">
-        <Card class="card-flush" title="Watches">
+        <Card class="card-flush" title="Alerts">
           <Ready of={watches} skeleton={<Skeleton rows={3} />}>
             {(list) => <WatchTable list={list} />}
           </Ready>
         </Card>
-        <Card class="card-flush" title="Incidents" lead="The newest">
+        <Card class="card-flush" title="Incidents" lead="Newest first">
           <Ready of={incidents} skeleton={<Skeleton rows={3} />}>
             {({ data }) => <IncidentTable incidents={data} />}
           </Ready>
@@ -68,14 +68,14 @@ export function AlertsPage() {
 function WatchTable({ list }: { readonly list: PageOf<Watch> }) {
   if (list.total === 0) {
     return (
-      <Empty icon="warning" title="Nothing is watched yet">
-        <p>Watch the workspace here, or a code or campaign on its own page.</p>
+      <Empty icon="warning" title="No alerts yet">
+        <p>Create an alert for the workspace here, or for a code or campaign on its page.</p>
       </Empty>
     );
   }
   return (
     <>
-      <Table caption="Watches" columns={['Watched', 'State', 'Actions']}>
+      <Table caption="Alerts" columns={['For', 'State', 'Actions']}>
         {list.data.map((watch) => (
           <tr key={watch.id}>
             <td>
@@ -104,9 +104,9 @@ function kindOf({ qrCodeId, campaignId }: Pick<Watch, 'qrCodeId' | 'campaignId'>
 }
 
 function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] }) {
-  if (incidents.length === 0) return <Empty icon="check" title="Nothing has happened" />;
+  if (incidents.length === 0) return <Empty icon="check" title="No incidents" />;
   return (
-    <Table caption="Incidents" columns={['What', 'State', { wide: 'Since' }]}>
+    <Table caption="Incidents" columns={['Incident', 'State', { wide: 'Since' }]}>
       {incidents.map((incident) => (
         <tr key={incident.id}>
           <td>

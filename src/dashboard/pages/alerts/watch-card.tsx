@@ -1,4 +1,4 @@
-/** Who is told when something is wrong with a code or a campaign: its watches, and a button for a new one. */
+/** The alerts of a code or a campaign, and a button for a new one. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
@@ -32,19 +32,19 @@ export function WatchCard({ subject, isScanned = true }: CardProps) {
   const [isMaking, setMaking] = useState(false);
   const make = may('editor') && (
     <Button icon="plus" onClick={() => setMaking(true)}>
-      Watch
+      New alert
     </Button>
   );
   return (
     <Card
       title="Alerts"
-      lead="Tells you when scans stop, when there are far more than usual, or when the target fails"
+      lead="Get notified when scans stop, spike, or a destination fails"
       actions={make}
     >
       <Ready of={watches} skeleton={<Skeleton lines={1} />}>
         {({ data }) =>
           data.length === 0 ? (
-            <p class="soft">Nobody is told yet.</p>
+            <p class="soft">No alerts yet.</p>
           ) : (
             <div class="stack">
               {data.map((watch) => (
@@ -69,15 +69,15 @@ function WatchRow({ watch, isScanned }: { readonly watch: Watch; readonly isScan
   );
 }
 
-/** What it looks for, and what it has found. */
+/** State, rules and open incidents. */
 export function WatchStatus({ watch }: { readonly watch: Watch }) {
   const { state, idle, incidents, lastFault, checkedAt, targetCheckedAt } = watch;
   const lookedAt = checkedAt ?? targetCheckedAt;
   return (
     <>
-      <Badge tone={stateTones[state]}>{stateLabels[state]}</Badge> Looks for {rulesText(watch)}.
-      {idle === 'learning' && <span class="row-sub">Learns for two weeks what is usual.</span>}
-      {idle === 'inactive' && <span class="row-sub">Waits: it leads nobody anywhere now.</span>}
+      <Badge tone={stateTones[state]}>{stateLabels[state]}</Badge> Alerts on: {rulesText(watch)}.
+      {idle === 'learning' && <span class="row-sub">Learning what is usual, for two weeks.</span>}
+      {idle === 'inactive' && <span class="row-sub">Paused: this code does not redirect now.</span>}
       {incidents.map((incident) => (
         <span key={incident.id} class="row-sub break">
           {incidentText(incident)}, since <Time iso={incident.since} />
@@ -85,7 +85,7 @@ export function WatchStatus({ watch }: { readonly watch: Watch }) {
       ))}
       {(state === 'ok' || state === 'pending') && lastFault !== null && (
         <span class="row-sub break">
-          Last fault <Time iso={lastFault.at} />: {faultText(lastFault.fault, lastFault.status)}
+          Last error <Time iso={lastFault.at} />: {faultText(lastFault.fault, lastFault.status)}
         </span>
       )}
       {lookedAt !== null && (
@@ -109,16 +109,11 @@ export function WatchActions({
   if (!may('editor')) return null;
   return (
     <>
-      <Button
-        size="small"
-        icon="edit"
-        label="Change the watch"
-        onClick={() => setAction('change')}
-      />
+      <Button size="small" icon="edit" label="Edit the alert" onClick={() => setAction('change')} />
       <Button
         size="small"
         icon="trash"
-        label="Delete the watch"
+        label="Delete the alert"
         onClick={() => setAction('delete')}
       />
       {action === 'change' && (
@@ -126,16 +121,16 @@ export function WatchActions({
       )}
       {action === 'delete' && (
         <Confirm
-          title="Delete this watch?"
+          title="Delete this alert?"
           action="Delete"
           onClose={close}
           onConfirm={async () => {
             await call('DELETE', `/watches/${watch.id}`);
             invalidate('/watches');
-            say('Watch deleted.');
+            say('Alert deleted.');
           }}
         >
-          <p>Nobody is told any more. Incidents of before stay in the list.</p>
+          <p>You get no more notifications. Past incidents stay in the list.</p>
         </Confirm>
       )}
     </>

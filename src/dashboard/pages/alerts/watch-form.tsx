@@ -1,4 +1,4 @@
-/** The form for what a watch looks for, in a dialog: for a new one and a known one. */
+/** The form of an alert in a dialog, to create and to edit one. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { invalidate } from '../../client/resource.ts';
@@ -16,7 +16,7 @@ export interface WatchSubject {
 }
 
 interface FormProps {
-  /** Absent = a new one. */
+  /** Absent = a new alert. */
   readonly watch?: Watch | undefined;
   readonly subject: WatchSubject;
   /** A static code has no scans. */
@@ -26,7 +26,7 @@ interface FormProps {
 
 const hoursUsual = '24';
 
-/** Empty = it is not looked for. */
+/** Empty = off. */
 const numberOf = (text: string): number | null => (text.trim() === '' ? null : Number(text));
 
 export function WatchForm({ watch, subject, isScanned, onClose }: FormProps) {
@@ -56,39 +56,39 @@ export function WatchForm({ watch, subject, isScanned, onClose }: FormProps) {
     onClose();
   };
   return (
-    <Dialog title={watch === undefined ? 'Watch' : 'Change the watch'} onClose={onClose}>
+    <Dialog title={watch === undefined ? 'New alert' : 'Edit alert'} onClose={onClose}>
       <DialogForm form={form} action="Save" onSubmit={save} onClose={onClose}>
         {isScanned && (
           <>
             <TextField
-              label="Hours without a scan"
+              label="Hours without scans"
               type="number"
               isOptional
               min={1}
               max={336}
               {...form.field('silentHours')}
-              hint="Only where the same hours of the week usually have scans. Empty: not looked for"
+              hint="Counts only hours that usually have scans. Leave empty to turn off."
             />
             <TextField
-              label="Times the average of an hour"
+              label="Times the usual scans in an hour"
               type="number"
               isOptional
               min={2}
               max={100}
               {...form.field('spikeFactor')}
-              hint="Tells of an hour with so many more scans than usual. Empty: not looked for"
+              hint="Alerts when an hour has this many times the usual scans. Leave empty to turn off."
             />
           </>
         )}
         <CheckField
-          label="Check where it leads"
-          hint="Once a day; it tells when an address fails twice, an hour apart"
+          label="Check the destinations"
+          hint="Once a day. Alerts when an address fails twice, an hour apart."
           checked={target}
           onChange={setTarget}
         />
         <CheckField
           label="E-mail me"
-          hint="Where the operator has set up a mail server; webhooks and the dashboard always tell"
+          hint="Needs a mail server. Webhooks and the dashboard always show alerts."
           checked={isMailed}
           onChange={setMailed}
         />

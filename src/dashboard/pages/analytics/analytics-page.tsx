@@ -1,4 +1,4 @@
-/** The analytics of the whole workspace, and its scans as they happen, which are loaded when they are opened. */
+/** The analytics of the workspace, and a live view of its scans, which loads when opened. */
 import { useState } from 'preact/hooks';
 import { LiveView, liveRowsMax } from '../../analytics/live-view.tsx';
 import { workspaceSubject } from '../../analytics/state/requests.ts';
@@ -37,7 +37,7 @@ export function AnalyticsPage() {
   );
 }
 
-/** From a scan until the numbers are loaded again, which are about six requests. */
+/** Time from a scan to the reload of the numbers, about six requests. */
 const settleMs = 20_000;
 
 function LiveScans() {

@@ -20,7 +20,7 @@ export interface Offer {
 export interface Catalogue {
   readonly data: readonly Offer[];
   readonly provider: 'manual' | 'stripe' | 'none';
-  /** Null where nothing is sold. */
+  /** Null = plans have no prices. */
   readonly confirmedBy: Confirmer | null;
 }
 

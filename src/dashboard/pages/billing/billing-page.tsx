@@ -28,7 +28,7 @@ import { Plans } from './plans.tsx';
 export function BillingPage() {
   const catalogue = useResource<Catalogue>('/billing/plans');
   return (
-    <Page title="Billing" lead="Your codes keep redirecting on every plan, whatever happens here.">
+    <Page title="Billing" lead="Your codes keep redirecting on every plan.">
       <Ready of={catalogue} skeleton={<BillingSkeleton />}>
         {(data) => (data.provider === 'none' ? <NothingSold /> : <Sold catalogue={data} />)}
       </Ready>
@@ -36,7 +36,7 @@ export function BillingPage() {
   );
 }
 
-/** What can be bought, beside what is used. */
+/** The plan next to its usage. */
 function Sold({ catalogue }: { readonly catalogue: Catalogue }) {
   const subscription = useResource<Subscription>('/billing/subscription');
   return (
@@ -61,7 +61,7 @@ function NothingSold() {
     <div class="stack">
       <UsageCard />
       <p class="soft">
-        Plans have no prices here. Only the operator of this installation can change your plan:{' '}
+        Plans have no prices here. Only the operator can change your plan:{' '}
         <a href="/docs/people#billing" target="_blank" rel="noreferrer">
           how to set plans and prices
         </a>
@@ -95,7 +95,7 @@ const badges = {
   none: undefined,
   active: { tone: 'good', text: 'Active' },
   past_due: { tone: 'bad', text: 'Payment overdue' },
-  canceling: { tone: 'warn', text: 'Cancelled' },
+  canceling: { tone: 'warn', text: 'Canceled' },
 } as const;
 
 function PlanNow({ subscription }: { readonly subscription: Subscription }) {
@@ -135,9 +135,9 @@ function PlanNow({ subscription }: { readonly subscription: Subscription }) {
 }
 
 const waitsFor = {
-  owner: 'It waits for an owner to confirm it.',
-  operator: 'It waits for the operator of this installation.',
-  payment: 'It waits for the payment.',
+  owner: 'Waiting for an owner to confirm.',
+  operator: 'Waiting for the operator of this installation.',
+  payment: 'Waiting for the payment.',
 } as const;
 
 function Waiting({ checkout }: { readonly checkout: Checkout }) {
@@ -203,7 +203,7 @@ function CancelDialog({ subscription, onClose }: CancelProps) {
     const body = reason.trim() === '' ? {} : { reason: reason.trim() };
     await call('DELETE', '/billing/subscription', { body });
     invalidate('/billing/subscription', '/events');
-    say('Plan cancelled. It stays active until the end of the paid period.');
+    say('Plan canceled. It stays active until the end of the paid period.');
   };
   const { plan, currentPeriodEnd } = subscription;
   return (
@@ -245,7 +245,7 @@ function UsageNow({ usage }: { readonly usage: Usage }) {
           <Time iso={usage.day.resetAt} style="full" />
         </Fact>
       </dl>
-      <p class="soft">Requests with API keys count. The dashboard, scans and images never do.</p>
+      <p class="soft">Only requests with API keys count.</p>
     </div>
   );
 }

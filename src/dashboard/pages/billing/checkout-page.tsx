@@ -1,6 +1,6 @@
 /**
- * A checkout: plan, price, and the owner's confirmation. It is searched in the current workspace, then in the
- * user's other workspaces with the role owner.
+ * A checkout: plan, price, and the owner's confirmation. Searched in the current workspace, then in the user's other
+ * workspaces as owner.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { capitalize, formatMoment } from '../../client/format.ts';
@@ -23,7 +23,7 @@ import type { PageProps } from '../../shell/page-props.ts';
 import { type Checkout, priceText } from './billing-labels.ts';
 import { NoWayBack } from './no-way-back.tsx';
 
-/** The checkout in this workspace, or the workspace that has it. @throws Problem if none has */
+/** The checkout in this workspace, or the workspace that has it. @throws Problem if not found */
 async function findCheckout(id: string): Promise<Checkout> {
   const path = `/billing/checkout/${id}`;
   try {
@@ -86,10 +86,10 @@ export function CheckoutPage({ params }: PageProps) {
     <Page title="Checkout" back={{ href: pathTo('billing'), label: 'Billing' }}>
       <div class="page-narrow stack">
         {problem?.status === 404 && (
-          <Empty icon="card" title="There is no checkout at this address">
+          <Empty icon="card" title="Checkout not found">
             <p>
-              It may be older than a month, belong to a workspace you do not own, or have been
-              copied incompletely.
+              It may be older than a month or belong to a workspace that you do not own, or the
+              address may be incomplete.
             </p>
           </Empty>
         )}
@@ -98,9 +98,7 @@ export function CheckoutPage({ params }: PageProps) {
         )}
         {checkout === undefined && problem === undefined && <Skeleton height={220} />}
         {checkout !== undefined && <Bill checkout={checkout} onChange={setCheckout} />}
-        <p class="soft">
-          Your codes keep working whatever happens here: redirects never depend on billing.
-        </p>
+        <p class="soft">Your codes keep working: redirects never depend on billing.</p>
       </div>
     </Page>
   );
@@ -132,9 +130,11 @@ function Bill({ checkout, onChange }: BillProps) {
             </div>
           </>
         )}
-        {status === 'expired' && <Notice title="This checkout has expired. Nothing was charged." />}
+        {status === 'expired' && (
+          <Notice title="This checkout has expired. You were not charged." />
+        )}
         {status === 'replaced' && (
-          <Notice title="A later checkout has replaced this one. Nothing was charged here." />
+          <Notice title="A newer checkout replaces this one. You were not charged here." />
         )}
       </div>
     </Card>
@@ -185,10 +185,10 @@ function Open({ checkout, onChange }: BillProps) {
 
 function WaitsForOperator({ checkout: { id, expiresAt } }: Pick<BillProps, 'checkout'>) {
   return (
-    <Notice title="Waits for the operator">
+    <Notice title="Waiting for the operator">
       <p>
-        The plan starts when the operator of this installation confirms it, until{' '}
-        {formatMoment(expiresAt)}. This page shows it by itself. The operator’s command:
+        The plan starts when the operator of this installation confirms it by{' '}
+        {formatMoment(expiresAt)}. This page then updates by itself. The operator’s command:
       </p>
       <CopyLine label="command" text={`quietzone billing confirm ${id}`} />
     </Notice>

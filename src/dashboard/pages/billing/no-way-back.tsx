@@ -1,4 +1,4 @@
-/** Warns a workspace on a plan without a price: once it leaves, no button leads back. */
+/** Warns a workspace on a plan without a price: it cannot return to the plan by itself. */
 import { capitalize } from '../../client/format.ts';
 import { useResource } from '../../client/resource.ts';
 import { currentSession } from '../../client/session.ts';

@@ -1,6 +1,6 @@
 /**
- * The plans side by side. From Free, a plan starts with a checkout; between paid plans it changes at once, or, where
- * the operator confirms what costs more, with a checkout too.
+ * The plans side by side. From Free, a plan starts with a checkout. Paid plans change at once, or with a checkout if
+ * the operator confirms upgrades.
  */
 import { useState } from 'preact/hooks';
 import { plans as planOrder } from '../../../model/workspace.ts';
@@ -125,17 +125,17 @@ interface ChooseProps {
   readonly onClose: () => void;
 }
 
-/** When what was chosen takes effect. */
+/** Explains when the choice takes effect. */
 function effectText(isChange: boolean, confirmedBy: Catalogue['confirmedBy']): string {
   if (confirmedBy !== 'operator') {
-    return isChange ? 'It takes effect at once.' : 'Nothing is charged until you confirm.';
+    return isChange ? 'It takes effect at once.' : 'You are charged only after you confirm.';
   }
   return isChange
-    ? 'It takes effect at once; what costs more waits for the operator of this installation.'
+    ? 'It takes effect at once. An upgrade waits for the operator of this installation.'
     : 'It takes effect when the operator of this installation confirms it.';
 }
 
-/** @returns false where it waits for the operator, and so needs a checkout @throws Problem */
+/** @returns false if the operator must confirm, which needs a checkout @throws Problem */
 async function change(body: {
   readonly plan: string;
   readonly interval: Interval;

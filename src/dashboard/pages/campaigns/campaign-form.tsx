@@ -49,19 +49,14 @@ export function CampaignForm({ start, action, onSave, onCancel }: FormProps) {
     >
       <TextField label="Name" {...form.field('name')} lengthMax={120} />
       <div class="form-row">
-        <TextField
-          label="First day"
-          type="date"
-          {...form.field('startDate')}
-          hint="Days are in UTC"
-        />
+        <TextField label="First day" type="date" {...form.field('startDate')} hint="In UTC" />
         <TextField
           label="Last day"
           isOptional
           type="date"
           min={form.texts.startDate}
           {...form.field('endDate')}
-          hint="Inclusive; empty runs without end"
+          hint="Inclusive. Leave empty for no end."
         />
       </div>
       <CodePicker

@@ -18,7 +18,7 @@ export interface Campaign {
   } | null;
 }
 
-/** An answer with one campaign names its codes. */
+/** Only in an answer with one campaign. */
 export interface CampaignWithCodes extends Campaign {
   readonly qrCodes: ReadonlyArray<{
     readonly id: string;
@@ -44,7 +44,7 @@ export const scheduleText = ({
 }: Pick<Campaign, 'startDate' | 'endDate'>): string =>
   `${formatUtcDay(startDate)} – ${endDate === null ? 'no end' : formatUtcDay(endDate)}`;
 
-/** Until today: no day to come has scans. Of one that has not begun, its first day. */
+/** Its days until today; only its first day if it has not begun. */
 export function daysOfSchedule(
   { startDate, endDate }: Pick<Campaign, 'startDate' | 'endDate'>,
   today: string,

@@ -36,7 +36,7 @@ export function CampaignsPage() {
       actions={<NewCampaign />}
     >
       <Tabs
-        label="Which campaigns"
+        label="Campaigns to show"
         value={status}
         tabs={filters}
         onChange={(value) =>
@@ -76,8 +76,8 @@ function NoCampaigns({ isFiltered }: { readonly isFiltered: boolean }) {
     <div class="card">
       <Empty icon="calendar" title={isFiltered ? 'No campaigns match' : 'No campaigns yet'}>
         <p>
-          A campaign groups codes for a period and reports what they brought: scans, unique
-          scanners, conversions.
+          A campaign groups codes for a period and shows their results: scans, unique scanners,
+          conversions.
         </p>
         {!isFiltered && <NewCampaign />}
       </Empty>

@@ -10,7 +10,7 @@ import type { CampaignWithCodes } from './campaign-labels.ts';
 
 interface PickerProps {
   readonly chosen: readonly string[];
-  /** Codes whose names are known before they are found. */
+  /** Codes with names known before the search. */
   readonly known: CampaignWithCodes['qrCodes'];
   readonly onChange: (ids: readonly string[]) => void;
   readonly fault: string | undefined;
@@ -48,7 +48,7 @@ export function CodePicker({ chosen, known, onChange, fault }: PickerProps) {
         onInput={setText}
         fault={fault}
         placeholder="Search by name, address or short code"
-        hint={`${chosen.length} chosen`}
+        hint={`${chosen.length} selected`}
       />
       <Chips chosen={chosen} names={names} onRemove={toggle} />
       <Ready of={found} skeleton={<Skeleton height={200} />}>

@@ -1,9 +1,9 @@
-/** Campaigns that take codes, for choices: those that run, then those to come. */
+/** Campaigns that accept codes: the running ones, then the scheduled ones. */
 import { type Resource, useResource } from '../../client/resource.ts';
 import type { Page as PageOf } from '../../client/wire.ts';
 import type { Campaign } from './campaign-labels.ts';
 
-/** Of each status, the newest. */
+/** The newest of each status. */
 const limit = 100;
 
 export function useOpenCampaigns(): Resource<readonly Campaign[]> {

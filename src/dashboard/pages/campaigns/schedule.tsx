@@ -52,7 +52,7 @@ function monthsOf({ startMs, endMs }: Span): readonly Month[] {
   while (at < endMs) {
     const date = new Date(at);
     const next = Math.min(endMs, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1));
-    // With the year at its first month; `Nov 26` would read as a day.
+    // The first month has the year; `Nov 26` would look like a day.
     const isNewYear = months.length === 0 || date.getUTCMonth() === 0;
     const label = (isNewYear ? monthAndYear : month).format(date);
     months.push({ key: at, label, share: (next - at) / (endMs - startMs) });

@@ -1,4 +1,4 @@
-/** A code's analytics, with its conversions and those who came in vain, if there are any. */
+/** A code's analytics, with its conversions and visits while inactive, if it has any. */
 import { useMemo } from 'preact/hooks';
 import { BarList } from '../../analytics/bar-list.tsx';
 import type { Breakdown, Totals } from '../../analytics/state/answers.ts';
@@ -30,7 +30,7 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
         view={view}
         moments={useMoments(code)}
         hasRoutes={code.rules.length > 0 || code.split !== null}
-        // Conversions are of the whole code.
+        // Conversions have no filters.
         figures={(totals) => !isFiltered && <Conversions code={code} view={view} totals={totals} />}
       >
         {() => !isFiltered && <Missed view={view} />}
@@ -40,7 +40,7 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
   );
 }
 
-/** What the series has flags for: changes of the code, begin and end of its campaigns. */
+/** Flags of the series: changes of the code, begin and end of its campaigns. */
 function useMoments({ id, campaigns }: QrCode) {
   const changes = useResource<EventPage>(changesPath).data?.data;
   return useMemo(() => {
@@ -57,7 +57,7 @@ interface ConversionsProps {
   readonly totals: Totals;
 }
 
-/** Shown to those who report conversions. */
+/** Shown if conversions were reported. */
 function Conversions({ code, view, totals: { totalScans } }: ConversionsProps) {
   const { from, to } = view.state.range;
   const path = `/qr-codes/${code.id}/conversions?from=${from}&to=${to}`;
@@ -68,15 +68,15 @@ function Conversions({ code, view, totals: { totalScans } }: ConversionsProps) {
   return <ConversionFigures count={conversions} value={value} rate={rate} />;
 }
 
-/** People whom the code led nowhere, by the reason. */
+/** Visits while the code was inactive, by reason. */
 function Missed({ view: { subject, state } }: { readonly view: View }) {
   const path = breakdownPath(subject, state, 'missed');
   const rows = useResource<Breakdown>(path).data?.data ?? [];
   if (!rows.some(({ scans }) => scans > 0)) return null;
   return (
-    <Card title="People who came in vain">
+    <Card title="Visits while inactive">
       <BarList
-        name="People who came in vain"
+        name="Visits while inactive"
         rows={rows}
         labelOf={(key) => keyLabel('missed', key)}
         expected={1}

@@ -1,4 +1,4 @@
-/** The campaigns of a code, and a dialog that puts it into others or takes it out. */
+/** The campaigns of a code, and a dialog to change them. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
@@ -35,7 +35,7 @@ export function CampaignsFact({ code }: { readonly code: QrCode }) {
       {mayChange && (
         <p>
           <Button size="small" icon="calendar" onClick={() => setOpen(true)}>
-            {campaigns.length === 0 ? 'Put into a campaign' : 'Change campaigns'}
+            {campaigns.length === 0 ? 'Add to a campaign' : 'Change campaigns'}
           </Button>
         </p>
       )}
@@ -56,8 +56,8 @@ function Choose({ code, onClose }: ChooseProps) {
       <Ready of={open} skeleton={<Skeleton lines={4} />}>
         {(campaigns) =>
           campaigns.length === 0 ? (
-            <Empty icon="calendar" title="No campaign takes codes now">
-              <p>One that has ended keeps the codes that it had.</p>
+            <Empty icon="calendar" title="No running or scheduled campaigns">
+              <p>Codes of an ended campaign cannot change.</p>
               <ButtonLink href={pathTo('newCampaign')}>New campaign</ButtonLink>
             </Empty>
           ) : (
@@ -77,14 +77,14 @@ function Choices({ code, open, onClose }: ChooseProps & { readonly open: readonl
     const path = `/qr-codes/${code.id}`;
     storeAnswer(path, await call<QrCode>('PATCH', path, { body: { campaignIds: [...chosen] } }));
     invalidate('/campaigns', '/qr-codes', '/events');
-    say('Campaigns of this code changed.');
+    say('Campaigns changed.');
     onClose();
   };
   const isChanged = chosen.size !== before.size || [...chosen].some((id) => !before.has(id));
   const submit = { form, action: 'Save changes', disabled: !isChanged, onSubmit: save, onClose };
   return (
     <DialogForm {...submit}>
-      <div class="pick-list" tabIndex={0} role="group" aria-label="Campaigns that take codes">
+      <div class="pick-list" tabIndex={0} role="group" aria-label="Campaigns to choose from">
         {open.map((campaign) => (
           <CheckField
             key={campaign.id}

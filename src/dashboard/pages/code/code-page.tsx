@@ -69,7 +69,7 @@ export function CodePage({ params }: PageProps) {
 /** Each reload reads the code and its analytics: about seven requests. */
 const settleMs = 20_000;
 
-/** Scans of the code since it was loaded, counted live. */
+/** Scans of the code since the page loaded, counted live. */
 function useLiveScans({ data, reload }: Resource<QrCode>): number {
   const id = data?.dynamic === true ? data.id : undefined;
   const counted = useLiveCount(settleMs, async () => {
@@ -120,7 +120,9 @@ function PauseButton({ code: { id, paused } }: { readonly code: QrCode }) {
       const body = { paused: !paused };
       storeAnswer(`/qr-codes/${id}`, await call<QrCode>('PATCH', `/qr-codes/${id}`, { body }));
       invalidate('/qr-codes?', '/events');
-      say(paused ? 'The code works again.' : 'Paused. No print works until you resume it.');
+      say(
+        paused ? 'The code works again.' : 'Paused. Prints do not work until you resume the code.',
+      );
     } catch (error) {
       sayProblem(error);
     }
@@ -143,7 +145,7 @@ interface DeleteProps {
   readonly onClose: () => void;
 }
 
-/** Deletes a code. Its prints stop working for ever, so the user must type its name. */
+/** Deletes a code. Its prints stop working forever, so the user must type its name. */
 function DeleteCode({ code, onClose }: DeleteProps) {
   const remove = async (): Promise<void> => {
     await call('DELETE', `/qr-codes/${code.id}`);
@@ -161,12 +163,11 @@ function DeleteCode({ code, onClose }: DeleteProps) {
     >
       {code.dynamic ? (
         <p>
-          Anyone who scans a print of it will find nothing. The short code is never given out again,
-          so this cannot be undone, not even by creating the code again. Its analytics stay readable
-          through the API for 90 days.
+          Its prints stop working. The short code is never used again, so you cannot undo this, not
+          even with a new code. Its analytics stay in the API for 90 days.
         </p>
       ) : (
-        <p>It disappears from your list. Prints of a static code keep working on their own.</p>
+        <p>It disappears from your list. Prints of a static code keep working.</p>
       )}
     </Confirm>
   );

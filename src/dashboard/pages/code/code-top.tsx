@@ -77,7 +77,7 @@ export function CodeTop({ code, onRetarget }: CodeTopProps) {
   );
 }
 
-/** That not everyone gets the destination, and where to see who does not. */
+/** A note that rules send some people elsewhere, with a link. */
 function RulesLink({ code }: { readonly code: QrCode }) {
   const other = otherRoutes(code, code.target);
   return (

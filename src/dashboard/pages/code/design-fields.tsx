@@ -113,7 +113,7 @@ export function DesignFields({ design, onChange }: FieldsProps) {
           label="Error correction"
           value={design.errorCorrection ?? 'auto'}
           options={corrections}
-          hint="How much damage a print survives"
+          hint="More correction survives more damage"
           onChange={(value) => set('errorCorrection', value === 'auto' ? undefined : value)}
         />
         <SliderField
@@ -208,7 +208,7 @@ function GradientFields({ gradient, onChange }: GradientProps) {
   );
 }
 
-/** The logo, stored by the service with the design, and its size. */
+/** The logo, which the service stores with the design, and its size. */
 function LogoField({ design, onChange }: FieldsProps) {
   const { logo, logoScale = standardLogoScale, ...rest } = design;
   const percent = Math.round(logoScale * 100);

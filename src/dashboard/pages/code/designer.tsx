@@ -1,6 +1,6 @@
 /**
  * The design editor: the service draws every change, checks that it can be scanned, and the result is shown.
- * Nothing takes effect until it is saved, and an unscannable design cannot be saved.
+ * Changes take effect when saved; an unscannable design cannot be saved.
  */
 import { Form } from '../../parts/form.tsx';
 import { useEffect, useState } from 'preact/hooks';
@@ -76,7 +76,7 @@ function PreviewPane({ preview }: { readonly preview: Preview }) {
     <div class="preview">
       <div class={`checker${isBusy ? ' stale' : ''}`}>
         {status === 'unscannable' ? (
-          // The picture there is shows another design.
+          // The current picture shows another design.
           <div class="no-picture">
             <Icon name="warning" size={26} />
             <p>No picture</p>

@@ -97,7 +97,7 @@ function Fields({ form, isDynamic }: FieldsProps) {
             label="Expires at"
             isOptional
             type="datetime-local"
-            hint="Your time zone"
+            hint="In your time zone"
             {...field('expiresAt')}
           />
           <TextField
@@ -105,7 +105,7 @@ function Fields({ form, isDynamic }: FieldsProps) {
             isOptional
             type="number"
             min={1}
-            hint="Stops after so many scans"
+            hint="The code stops working after this many scans"
             {...field('scanLimit')}
           />
         </div>

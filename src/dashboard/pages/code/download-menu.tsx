@@ -1,4 +1,4 @@
-/** The image of a code as a file: pixels for screens, millimetres for print. */
+/** The image of a code as a file: pixels for screens, millimeters for print. */
 import { currentSession } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { ownImage } from '../../parts/code-image.tsx';
@@ -9,7 +9,7 @@ interface Kind {
   readonly format: string;
   readonly label: string;
   readonly use: string;
-  /** Of the image's address; without sizes it scales. */
+  /** Sizes in the image's address; absent = scales to any size. */
   readonly sizes?: {
     readonly parameter: 'size' | 'mm';
     readonly unit: string;
@@ -28,7 +28,7 @@ const kinds: readonly Kind[] = [
   { format: 'webp', label: 'WebP', use: 'smallest file', sizes: pixels },
 ];
 
-/** Without the version, under which it would be kept for a year with the name that the code has now. */
+/** Without the version: browsers would cache the file, with the code's current name, for a year. */
 function fileUrl(imageUrl: string, format: string, size: string): string {
   const [path] = ownImage(imageUrl, format).split('?');
   return `${path}?${size}download=1`;
@@ -83,13 +83,13 @@ function KindOfFile({ kind, imageUrl }: { readonly kind: Kind; readonly imageUrl
   );
 }
 
-/** A print keeps the address that it has. */
+/** A print cannot change its address. */
 function LocalWarning() {
   if (!currentSession().shortLinks.local) return null;
   return (
     <p class="menu-note">
       <Icon name="warning" size={16} />
-      <span>Do not print it yet: no phone can open its address. See the notice above.</span>
+      <span>Do not print it yet: phones cannot open its address. See the notice above.</span>
     </p>
   );
 }

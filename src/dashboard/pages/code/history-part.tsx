@@ -17,7 +17,7 @@ interface Member {
   readonly name: string;
 }
 
-/** The events of a workspace are one list: this many pages of 100 are searched. */
+/** All events of a workspace are one list: the page searches this many pages of 100. */
 const pagesMax = 5;
 
 async function readHistory(codeId: string): Promise<readonly ServiceEvent[]> {
@@ -101,17 +101,17 @@ const keyLabels: Readonly<Record<string, string>> = {
   tags: 'Tags',
   expiresAt: 'Expires',
   scanLimit: 'Scan limit',
-  externalId: 'External id',
+  externalId: 'External ID',
   campaignIds: 'Campaigns',
   design: 'Design',
   metadata: 'Metadata',
   rules: 'Rules',
   split: 'Split',
   utm: 'UTM parameters',
-  passQuery: 'Parameters passed on',
+  passQuery: 'Pass on parameters',
   startsAt: 'Starts',
   paused: 'Paused',
-  fallbackUrl: 'When it does not work',
+  fallbackUrl: 'Fallback',
 };
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -123,7 +123,7 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 const isRule = (value: object): value is RouteRule => 'if' in value && 'then' in value;
 const isVariant = (value: object): value is RouteVariant => 'weight' in value && 'target' in value;
 
-/** Of a list: a tag, a rule, or a variant of a split. */
+/** An item of a list: a tag, a rule, or a variant of a split. */
 function itemText(item: unknown): string {
   if (typeof item !== 'object' || item === null) return String(item);
   if (isRule(item)) return ruleText(item);

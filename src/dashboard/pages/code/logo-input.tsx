@@ -2,7 +2,7 @@
 import { useId, useState } from 'preact/hooks';
 
 interface LogoInputProps {
-  /** What the service has to say of it. */
+  /** The service's error for the logo. */
   readonly fault?: string | undefined;
   readonly onTake: (dataUrl: string) => void;
 }
@@ -17,8 +17,8 @@ export function LogoInput({ fault: refused, onTake }: LogoInputProps) {
   const take = async (file: File | undefined): Promise<void> => {
     setUnfit(undefined);
     if (file === undefined) return;
-    if (!types.includes(file.type)) return setUnfit('Expected a PNG, JPEG or SVG file.');
-    if (file.size > bytesMax) return setUnfit('Expected a file of at most 256 KB.');
+    if (!types.includes(file.type)) return setUnfit('Use a PNG, JPEG or SVG file.');
+    if (file.size > bytesMax) return setUnfit('Use a file of at most 256 KB.');
     onTake(await dataUrl(file));
   };
   return (
@@ -48,7 +48,7 @@ async function dataUrl(file: File): Promise<string> {
     reader.addEventListener('load', () => {
       if (typeof reader.result === 'string') resolve(reader.result);
     });
-    reader.addEventListener('error', () => reject(new Error('the file cannot be read')));
+    reader.addEventListener('error', () => reject(new Error('Cannot read the file')));
     reader.readAsDataURL(file);
   });
 }

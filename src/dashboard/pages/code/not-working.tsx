@@ -1,4 +1,4 @@
-/** Says that a code does not lead to its destination now, where it leads instead, and where to change that. */
+/** Shown while a code does not lead to its destination: the reason, the fallback, and where to change it. */
 import { shortAddress } from '../../client/format.ts';
 import { may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
@@ -6,7 +6,7 @@ import { Notice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
 
-/** Where it is changed: a part of this page, or a button on top of it. */
+/** The place to change it: a part of this page, or the button above. */
 const states = {
   paused: { title: 'This code is paused', part: undefined, action: '' },
   not_started: { title: 'This code has not started', part: 'routes', action: 'Change its start' },
@@ -26,7 +26,7 @@ export function NotWorking({ code }: { readonly code: QrCode }) {
     <Notice tone="warn" title={title}>
       <p>
         {fallbackUrl === null ? (
-          'A scan shows a page that says so'
+          'A scan shows a page that explains this'
         ) : (
           <>
             A scan leads to{' '}

@@ -1,23 +1,23 @@
-/** The rules and the split of a code that a change of its destination does not reach. */
+/** The rules and the split of a code, which a change of its destination does not affect. */
 import type { RouteOutcome } from '../../../model/routing/routing.ts';
 import { plural } from '../../client/format.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { pathTo } from '../../paths.ts';
 import { outcomeText, ruleText } from './routing/sentence.ts';
 
-/** More are counted. */
+/** Further rules are only counted. */
 const linesMax = 5;
 
 export interface OtherRoutes {
   /** `3 rules and a split in 2 still lead elsewhere` */
   readonly text: string;
-  /** Each with where it leads. */
+  /** Each rule with its destination. */
   readonly lines: readonly string[];
-  /** The address of the rules, which get the focus there. */
+  /** The address of the rules, which focuses them. */
   readonly address: string;
 }
 
-/** @returns undefined where everything leads to `target` */
+/** @returns undefined if everything leads to `target` */
 export function otherRoutes({ id, rules, split }: QrCode, target: string): OtherRoutes | undefined {
   const url = URL.canParse(target) ? new URL(target).href : target;
   const isOther = (then: RouteOutcome): boolean =>

@@ -12,11 +12,11 @@ export interface Preview {
   readonly status: 'scannable' | 'unscannable' | 'unknown';
   readonly problem: Problem | undefined;
   readonly isBusy: boolean;
-  /** Asks for it once more. */
+  /** Requests the preview again. */
   readonly redraw: () => void;
 }
 
-/** Every preview is a request and a drawing: dragging in a color picker makes one when it rests. */
+/** Every preview is a request and a drawing: a drag in a color picker requests one when it stops. */
 const pauseMs = 350;
 const size = 520;
 

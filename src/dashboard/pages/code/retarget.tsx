@@ -1,6 +1,6 @@
 /**
- * Changes the destination of a code. It takes effect at once for every print, so both addresses are shown for
- * confirmation, with the rules that still lead elsewhere.
+ * Changes the destination of a code. This takes effect at once for every print, so the dialog shows both addresses and
+ * the rules that still lead elsewhere.
  */
 import { PlainForm, SubmitButton } from '../../parts/form.tsx';
 import { useState } from 'preact/hooks';
@@ -22,7 +22,7 @@ interface RetargetProps {
   readonly onClose: () => void;
 }
 
-const doneText = 'Done. Every print now leads to the new destination.';
+const doneText = 'Saved. Every print now leads to the new destination.';
 
 export function Retarget({ code, onClose }: RetargetProps) {
   const form = useForm({ target: code.target });
@@ -78,7 +78,7 @@ export function Retarget({ code, onClose }: RetargetProps) {
             type="url"
             {...form.field('target')}
             hasFocus
-            hint="Codes you have already printed stay the same."
+            hint="Codes that you have printed stay the same."
           />
         )}
         {other && <OtherNotice key={String(isAsking)} other={other} onReview={onClose} />}
@@ -95,7 +95,7 @@ interface ComparisonProps {
 function Comparison({ before, after }: ComparisonProps) {
   return (
     <dl class="facts">
-      <Fact label="Currently">{before}</Fact>
+      <Fact label="Now">{before}</Fact>
       <Fact label="New">
         <b>{after}</b>
       </Fact>

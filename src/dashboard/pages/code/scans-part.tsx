@@ -1,4 +1,4 @@
-/** A code's single scans, newest first, and an export of all. */
+/** A code's single scans, newest first, and an export of all scans. */
 import { useEffect, useState } from 'preact/hooks';
 import { capitalize, countryName } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
@@ -61,7 +61,7 @@ export function ScansPart({ code }: { readonly code: QrCode }) {
     <Card
       class="card-flush"
       title="Scans"
-      lead="IP addresses and user agents are deleted once a scan is counted"
+      lead="IP addresses and user agents are deleted after a scan is counted"
       actions={actions}
     >
       {problem && <ProblemNotice problem={problem} onRetry={() => void read(cursor)} />}

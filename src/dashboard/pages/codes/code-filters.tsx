@@ -15,7 +15,7 @@ import { useTags } from './tags.ts';
 const pauseMs = 300;
 
 const kinds = [
-  { value: '', label: 'All kinds' },
+  { value: '', label: 'Dynamic and static' },
   { value: 'true', label: 'Dynamic' },
   { value: 'false', label: 'Static' },
 ] as const;
@@ -72,7 +72,7 @@ interface CampaignFilterProps {
   readonly onClear: () => void;
 }
 
-/** A filter that is chosen on the campaign's page, and taken away here. */
+/** A filter set on the campaign's page and removed here. */
 function CampaignFilter({ id, onClear }: CampaignFilterProps) {
   const { data } = useResource<Campaign>(`/campaigns/${id}`);
   return (
@@ -128,7 +128,7 @@ interface Later {
   readonly apply: (text: string) => void;
 }
 
-/** Passes the text on a moment after the last key, and follows changes from outside. */
+/** Applies the text a moment after the last key, and follows changes from outside. */
 function useLater({ typed, onTyped, known, apply }: Later): void {
   const applied = useRef(known);
   useEffect(() => {

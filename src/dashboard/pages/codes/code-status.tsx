@@ -10,7 +10,7 @@ export const statusLabels: Readonly<Record<CodeStatus, string>> = {
   used_up: 'Limit reached',
 };
 
-/** Nothing for a code that redirects. */
+/** Empty for a code that redirects. */
 export function StatusBadge({ status }: { readonly status: CodeStatus }) {
   if (status === 'active') return null;
   return <Badge tone="bad">{statusLabels[status]}</Badge>;

@@ -1,4 +1,4 @@
-/** All codes: search, filters and pages, all kept in the address, so that it can be shared. */
+/** All codes: search, filters and page number are in the address, which can be shared. */
 import { useResource } from '../../client/resource.ts';
 import { currentQuery } from '../../client/router.ts';
 import { may } from '../../client/session.ts';

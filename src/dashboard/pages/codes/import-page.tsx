@@ -48,11 +48,11 @@ export function ImportPage() {
     if (type === undefined) {
       return setStage({
         kind: 'choose',
-        fault: 'Expected a file that ends in .csv, .json or .ndjson.',
+        fault: 'Choose a .csv, .json or .ndjson file.',
       });
     }
     if (file.size > bytesMax) {
-      const fault = `The file has ${formatBytes(file.size)}, expected at most ${formatBytes(bytesMax)}. Import larger files from the command line.`;
+      const fault = `The file has ${formatBytes(file.size)}. Choose one of at most ${formatBytes(bytesMax)}, or import it from the command line.`;
       return setStage({ kind: 'choose', fault });
     }
     const { name } = file;
@@ -219,7 +219,7 @@ function Format() {
   const save = (): void => saveBlob(new Blob([example], { type: 'text/csv' }), 'codes-example.csv');
   return (
     <Card
-      title="What the file looks like"
+      title="File format"
       actions={
         <Button size="small" icon="download" onClick={save}>
           Example
@@ -235,7 +235,7 @@ function Format() {
           <code>metadata.…</code>. JSON lists and NDJSON work too.
         </p>
         <p class="soft">
-          A bad row does not stop the others. For millions of rows, and for exports from Bitly, Dub,
+          Rows with errors are skipped. For millions of rows, and for exports from Bitly, Dub,
           Shlink, Kutt and YOURLS, run <code>quietzone import</code> on the server.
         </p>
       </div>

@@ -102,7 +102,7 @@ export function NewCodePage() {
             {type === 'url' && (
               <CheckField
                 label="Static code"
-                hint="The address itself is printed: it cannot be changed later, and scans are not counted."
+                hint="The print contains the address itself: you cannot change it later, and scans are not counted."
                 checked={isFixed}
                 onChange={setFixed}
               />
@@ -123,14 +123,14 @@ interface MoreProps {
 function MoreFields({ field, isDynamic }: MoreProps) {
   const tags = useTags();
   return (
-    <Card title="Options" lead="All optional; you can set them later.">
+    <Card title="Options" lead="All optional. You can set them later.">
       <div class="form">
         <div class="form-row">
           <TextField
             label="Name"
             isOptional
             {...field('name')}
-            hint="For your team; downloads are called so too"
+            hint="For your team; also used as the file name"
             lengthMax={120}
           />
           <TextField
@@ -148,7 +148,7 @@ function MoreFields({ field, isDynamic }: MoreProps) {
               label="Short code"
               isOptional
               {...field('slug')}
-              hint="3 to 64 letters, digits, - or _"
+              hint="Use 3 to 64 letters, digits, hyphens or underscores."
               lengthMax={64}
             />
             <TextField
@@ -156,7 +156,7 @@ function MoreFields({ field, isDynamic }: MoreProps) {
               isOptional
               type="datetime-local"
               {...field('expiresAt')}
-              hint="Your time zone"
+              hint="In your time zone"
             />
             <TextField
               label="Scan limit"
@@ -164,7 +164,7 @@ function MoreFields({ field, isDynamic }: MoreProps) {
               type="number"
               min={1}
               {...field('scanLimit')}
-              hint="Stops after so many scans"
+              hint="The code stops working after this many scans"
             />
           </div>
         )}
@@ -173,7 +173,7 @@ function MoreFields({ field, isDynamic }: MoreProps) {
   );
 }
 
-/** Nothing where no campaign takes codes. */
+/** Empty without running or scheduled campaigns. */
 function CampaignField({ field }: Pick<MoreProps, 'field'>) {
   const { data: campaigns = [], problem, reload } = useOpenCampaigns();
   if (problem !== undefined && campaigns.length === 0) {

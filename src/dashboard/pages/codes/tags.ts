@@ -1,9 +1,9 @@
-/** Tags in use, offered where one is written: what is chosen is spelled as the others have it. */
+/** Tags in use, suggested while typing, so that their spelling stays the same. */
 import { distinctTags } from '../../../model/fold.ts';
 import { useResource } from '../../client/resource.ts';
 import type { TagList } from '../../client/wire.ts';
 
-/** More than a person looks through; the most used come first. */
+/** More than a person reads; the most used come first. */
 const offeredMax = 200;
 
 export function useTags(): readonly string[] {
@@ -11,13 +11,13 @@ export function useTags(): readonly string[] {
   return data?.data.map(({ tag }) => tag) ?? [];
 }
 
-/** A text of tags with commas, each once. */
+/** Splits a text at its commas into distinct tags. */
 export const splitTags = (text: string): string[] => {
   const tags = text.split(',').map((tag) => tag.trim());
   return distinctTags(tags.filter((tag) => tag !== ''));
 };
 
-/** The whole text with each tag in place of the one that is being written. */
+/** The text with each tag in place of the unfinished one. */
 export function completions(text: string, tags: readonly string[]): string[] {
   const before = splitTags(text.slice(0, text.lastIndexOf(',') + 1));
   return tags.filter((tag) => !before.includes(tag)).map((tag) => [...before, tag].join(', '));

@@ -1,4 +1,4 @@
-/** The content of a code: fields by type, composed into the text that is drawn. */
+/** The content of a code: fields by type, combined into the text of the QR code. */
 import { useState } from 'preact/hooks';
 import type { CodeType } from '../../../model/code.ts';
 import { withScheme } from '../../client/format.ts';
@@ -80,7 +80,7 @@ const types: Readonly<Record<CodeType, TypeSpec>> = {
   vcard: {
     fields: [
       { name: 'name', label: 'Full name' },
-      { name: 'organisation', label: 'Organisation', isOptional: true },
+      { name: 'organisation', label: 'Organization', isOptional: true },
       { name: 'phone', label: 'Phone', isOptional: true },
       { name: 'email', label: 'E-mail', isOptional: true },
       { name: 'url', label: 'Website', isOptional: true },

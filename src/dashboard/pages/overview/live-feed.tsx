@@ -24,7 +24,7 @@ interface FeedProps {
 const stateTexts: Readonly<Record<LiveState, string>> = {
   connecting: 'Connecting…',
   live: 'Live',
-  polling: 'Every few seconds',
+  polling: 'Updates every few seconds',
 };
 
 export function LiveFeed({ state, past, events, fresh }: FeedProps) {
@@ -59,7 +59,7 @@ export function LiveFeed({ state, past, events, fresh }: FeedProps) {
   );
 }
 
-/** From the envelope, or from the id, which contains its time. */
+/** The time in the event, or in its id. */
 function timeOf({ id, createdAt }: ServiceEvent): string {
   return createdAt ?? new Date(idTimeMs(id)).toISOString();
 }

@@ -61,7 +61,7 @@ export function OverviewPage() {
     if (event.event === 'qr.created') void first.reload();
   }, '/v1/events/stream');
   if (first.data?.total === 0) return <Welcome />;
-  // A workspace without codes is welcomed, once that is known.
+  // An empty workspace gets the welcome page, once that is known.
   const isLoading = [summary, past].some(
     ({ data, problem }) => data === undefined && problem === undefined,
   );
@@ -95,13 +95,13 @@ export function OverviewPage() {
 
 const incidentsShownMax = 5;
 
-/** Lists open incidents; draws nothing without any. */
+/** Lists open incidents; empty without any. */
 function OpenIncidents() {
   const { data } = useResource<IncidentList>('/watches/incidents?open=true&limit=100');
   const incidents = data?.data ?? [];
   if (incidents.length === 0) return null;
   const count = data?.nextCursor === undefined ? String(incidents.length) : '100 or more';
-  const title = incidents.length === 1 ? 'One alert is open' : `${count} alerts are open`;
+  const title = incidents.length === 1 ? 'One open incident' : `${count} open incidents`;
   return (
     <Notice tone="warn" title={title}>
       <ul>
@@ -126,7 +126,7 @@ interface ChartsProps {
   readonly extra: number;
 }
 
-/** Nothing where the numbers above say why there is nothing. */
+/** Empty if the numbers above show a problem. */
 function Charts({ of: { data, problem }, extra }: ChartsProps) {
   if (data === undefined) return problem === undefined ? <Skeleton height={320} /> : null;
   return (
@@ -219,7 +219,7 @@ function TopCodes({ data, extra }: { readonly data: Summary; readonly extra: num
   );
 }
 
-/** The ten of the summary; all of them are on the page that each leads to. */
+/** The ten of the summary; each links to a page with all. */
 function Countries({ data }: { readonly data: Summary }) {
   const shares = data.topCountries.map(({ code, scans }) => ({
     key: code,

@@ -70,18 +70,18 @@ function Next() {
       <ol class="welcome-steps">
         <li>
           <span>
-            <b>Print it.</b> Download it as SVG, PDF or EPS. The print never has to change again.
+            <b>Print it.</b> Download it as SVG, PDF or EPS. You never have to print it again.
           </span>
         </li>
         <li>
           <span>
-            <b>Watch it.</b> Every scan shows up a moment later: where, when and on which device.
+            <b>Watch it.</b> See where, when and on which device people scan it.
           </span>
         </li>
         <li>
           <span>
             <b>Connect it.</b> Use an <a href={pathTo('apiKeys')}>API key</a> in your own programs,
-            and a <a href={pathTo('webhooks')}>webhook</a> to notify them at once.
+            and a <a href={pathTo('webhooks')}>webhook</a> to get notified at once.
           </span>
         </li>
       </ol>

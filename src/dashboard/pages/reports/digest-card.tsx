@@ -1,4 +1,4 @@
-/** The numbers of the workspace by mail, each week or month; hidden where no mail can be sent. */
+/** A weekly or monthly mail with the workspace's numbers; hidden without a mail server. */
 import { useState } from 'preact/hooks';
 import type { DigestFrequency } from '../../../model/reports/report.ts';
 import { call } from '../../client/http.ts';
@@ -34,14 +34,14 @@ export function DigestCard() {
     setProblem(undefined);
     try {
       storeAnswer(path, await call<Digest>('PUT', path, { body: { frequency } }));
-      say(frequency === 'off' ? 'You get no more mails.' : 'Saved.');
+      say(frequency === 'off' ? 'You get no more report e-mails.' : 'Saved.');
     } catch (error) {
       setProblem(problemOf(error));
     }
   };
   return (
     <Card
-      title="Numbers by mail"
+      title="Report by e-mail"
       lead={`Scans, codes and countries of ${currentSession().workspace.name}, to your address.`}
     >
       <div class="stack">

@@ -1,4 +1,4 @@
-/** Sharing the numbers of a code or a campaign: links for people without an account, to copy and to revoke. */
+/** Shares the numbers of a code or campaign: links for people without an account, to copy and to revoke. */
 import { useState } from 'preact/hooks';
 import { type ReportRange, reportRanges } from '../../../model/reports/report.ts';
 import { utcTime } from '../../client/format.ts';
@@ -28,7 +28,7 @@ interface Report {
   readonly createdAt: string;
 }
 
-/** Whose numbers. */
+/** The shared code or campaign. */
 type Subject = { readonly qrCodeId: string } | { readonly campaignId: string };
 
 interface SubjectProps {
@@ -68,8 +68,8 @@ function Share({ of, onClose }: ShareProps) {
     <Dialog title="Share these numbers" width="wide" clickBeside="closes" onClose={onClose}>
       <div class="stack">
         <p class="soft">
-          Anyone who has a link sees scans, countries, cities, devices and hours, without signing
-          in. Never where the code leads, and nothing else of this workspace.
+          Anyone with a link can see scans, countries, cities, devices and hours, without signing
+          in. The page never shows the destination or anything else of this workspace.
         </p>
         <Links of={of} onRevoke={setRevoked} />
         <NewLink of={of} onClose={onClose} />
@@ -78,7 +78,7 @@ function Share({ of, onClose }: ShareProps) {
   );
 }
 
-/** A workspace has 200 at most: two pages. */
+/** A workspace has at most 200 links: two pages. */
 const pageLimit = 100;
 
 interface LinksProps extends SubjectProps {
@@ -125,7 +125,7 @@ function Link({ report, onRevoke }: LinkProps) {
         <CopyLine text={url} label="the link" />
       ) : (
         <p class="soft">
-          {status === 'active' ? 'The link cannot be shown any more; it still works.' : 'Over'}
+          {status === 'active' ? 'The link still works, but cannot be shown again.' : 'Ended'}
         </p>
       )}
       <div class="share-about">
@@ -170,7 +170,7 @@ function NewLink({ of, onClose }: ShareProps) {
   return (
     <DialogForm form={form} action="Create link" onSubmit={create} onClose={onClose}>
       <div class="form-row">
-        <SelectField label="Shows at first" value={range} options={ranges} onChange={setRange} />
+        <SelectField label="Days shown first" value={range} options={ranges} onChange={setRange} />
         <TextField
           label="Works until"
           isOptional
@@ -181,7 +181,7 @@ function NewLink({ of, onClose }: ShareProps) {
       <TextField
         label="Title of the page"
         isOptional
-        hint="Otherwise the name that you see here"
+        hint="Leave empty to use the name shown here"
         {...form.field('title')}
         lengthMax={120}
       />
@@ -202,7 +202,7 @@ function Revoke({ report, onClose }: { readonly report: Report; readonly onClose
       onConfirm={revoke}
       onClose={onClose}
     >
-      <p>People who have it see nothing from now on. This cannot be undone.</p>
+      <p>The link stops working at once. This cannot be undone.</p>
     </Confirm>
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The page of an invite's link. The token in the address goes into the bodies of two requests, to show the invite and
- * to accept it, and does not stay in the history.
+ * The page of an invite link. The token in the address goes into the bodies of two requests, to show and to accept the
+ * invite, and does not stay in the history.
  */
 import { PlainForm, SubmitButton } from '../../parts/form.tsx';
 import { useEffect, useState } from 'preact/hooks';
@@ -30,7 +30,7 @@ interface Joined {
   readonly role: Role;
 }
 
-/** Links that lead nowhere, by the status of the answer. */
+/** Titles of dead links, by the status of the answer. */
 const deadLinks: Readonly<Record<number, string>> = {
   404: 'This link does not work',
   409: 'This invite was accepted already',
@@ -103,7 +103,7 @@ async function accept(body: Readonly<Record<string, string>>): Promise<Joined> {
   return joined;
 }
 
-/** Needs no password. An invite is for one address: a person with another one signs out first. */
+/** Needs no password. An invite is for one address: a user with another address signs out first. */
 function JoinSignedIn({ own, token, invite, onJoined }: JoinProps & { readonly own: string }) {
   const form = useForm({});
   const isOwn = foldEmail(own) === foldEmail(invite.email);

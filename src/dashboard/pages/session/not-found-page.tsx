@@ -7,8 +7,8 @@ import { pathTo } from '../../paths.ts';
 export function NotFoundPage() {
   return (
     <Page title="Not found">
-      <Empty icon="search" title="There is no page at this address">
-        <p>It may have been mistyped, or what stood here was deleted.</p>
+      <Empty icon="search" title="Page not found">
+        <p>The address may be mistyped, or the page was deleted.</p>
         <ButtonLink href={pathTo('overview')} tone="accent">
           Go to the overview
         </ButtonLink>

@@ -57,9 +57,8 @@ export function SignInPage() {
         </Button>
       </form>
       <p class="sign-in-foot">
-        First time here? The owner’s e-mail and password were printed in the terminal at the very
-        first start. An operator sets a new password with{' '}
-        <code>quietzone users reset-password</code>.
+        First time here? The terminal showed the owner’s e-mail and password at the first start. An
+        operator sets a new password with <code>quietzone users reset-password</code>.
       </p>
     </main>
   );

@@ -51,7 +51,7 @@ export function ApiKeysPage() {
           {({ data }) =>
             data.length === 0 ? (
               <Empty icon="key" title="No keys yet">
-                <p>A key lets a program of yours create codes and read analytics.</p>
+                <p>A key lets your program create codes and read analytics.</p>
                 <Button tone="accent" icon="plus" onClick={() => setAction({ kind: 'create' })}>
                   New key
                 </Button>
@@ -208,7 +208,7 @@ function RevokeKey({ of, onClose }: RevokeProps) {
   const revoke = async (): Promise<void> => {
     await call('DELETE', `/api-keys/${of.id}`);
     invalidate('/api-keys');
-    say(`${of.name} was revoked.`);
+    say(`${of.name} revoked.`);
   };
   return (
     <Confirm
@@ -219,8 +219,8 @@ function RevokeKey({ of, onClose }: RevokeProps) {
       onClose={onClose}
     >
       <p>
-        Programs that use <b>{of.name}</b> are refused from their next request. This cannot be
-        undone. Codes keep redirecting.
+        Programs that use <b>{of.name}</b> lose access at once. This cannot be undone. Codes keep
+        redirecting.
       </p>
     </Confirm>
   );

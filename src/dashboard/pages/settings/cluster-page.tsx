@@ -1,4 +1,4 @@
-/** The machines of the installation: who leads, what each is behind, what needs a person. Reloaded while it is shown. */
+/** The machines of the installation: the leader, each node's delay, and problems. Reloaded while it is shown. */
 import { useState } from 'preact/hooks';
 import { plural } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
@@ -22,7 +22,7 @@ export function ClusterPage() {
   return seesCluster() ? <Nodes /> : <NotFoundPage />;
 }
 
-/** The cores that could lead in place of the one that does. */
+/** The cores that could lead instead. */
 const candidates = ({ nodes }: Cluster): readonly string[] =>
   nodes
     .filter(({ role, state }) => role !== 'edge' && state === 'connected')
@@ -45,7 +45,7 @@ function Nodes() {
             disabled={others.length === 0}
             onClick={() => setHandingOver(true)}
           >
-            Let another core lead
+            Hand over the lead{' '}
           </Button>
         )
       }
@@ -65,13 +65,11 @@ function Nodes() {
   );
 }
 
-/** What needs a person, with what to do. */
+/** Problems that need a person, with their remedies. */
 function Needs({ of: { problems, versions } }: { readonly of: Cluster }) {
   return (
     <>
-      {problems.length === 0 && (
-        <Notice tone="good" title="All nodes are connected. Nothing needs you." />
-      )}
+      {problems.length === 0 && <Notice tone="good" title="All nodes are connected." />}
       {problems.map(({ node, problem, remedy }) => (
         <Notice key={`${node} ${problem}`} tone="warn" title={problem}>
           <p>
@@ -80,7 +78,7 @@ function Needs({ of: { problems, versions } }: { readonly of: Cluster }) {
         </Notice>
       ))}
       {versions !== null && (
-        <Notice title="An upgrade is under way">
+        <Notice title="An upgrade is running">
           <p>{versions}.</p>
         </Notice>
       )}
@@ -88,7 +86,7 @@ function Needs({ of: { problems, versions } }: { readonly of: Cluster }) {
   );
 }
 
-/** What stands in backquotes is a command. */
+/** Text in backquotes is a command. */
 function WithCommands({ text }: { readonly text: string }) {
   return (
     <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>
@@ -100,7 +98,7 @@ function NodesCard({ of: { leader, epoch, nodes } }: { readonly of: Cluster }) {
     <Card
       class="card-flush"
       title="Nodes"
-      lead={leader === null ? 'No node is known to lead.' : `${leader} leads, in epoch ${epoch}.`}
+      lead={leader === null ? 'No known leader.' : `${leader} leads, in epoch ${epoch}.`}
     >
       <Table
         caption="Nodes"
@@ -108,7 +106,7 @@ function NodesCard({ of: { leader, epoch, nodes } }: { readonly of: Cluster }) {
           'Node',
           'State',
           'Behind',
-          { wide: 'Its scans' },
+          { wide: 'Scans stored' },
           { wide: 'Version' },
           { wide: 'Joined' },
         ]}
@@ -128,8 +126,8 @@ const states = {
 } as const;
 
 const roleTexts: Readonly<Record<ClusterNode['role'], string>> = {
-  all: 'Redirects, keeps the data, may lead',
-  core: 'Keeps the data, may lead',
+  all: 'Redirects, stores data, can lead',
+  core: 'Stores data, can lead',
   edge: 'Redirects',
 };
 
@@ -174,7 +172,7 @@ interface HandOverProps {
   readonly onClose: () => void;
 }
 
-/** Any core that is connected. */
+/** Any connected core. */
 const anyCore = '';
 
 function HandOver({ leader, others, onClose }: HandOverProps) {
@@ -186,12 +184,12 @@ function HandOver({ leader, others, onClose }: HandOverProps) {
     invalidate('/cluster');
   };
   const options = [
-    { value: anyCore, label: 'Any core that is connected' },
+    { value: anyCore, label: 'Any connected core' },
     ...others.map((name) => ({ value: name, label: name })),
   ];
   return (
     <Confirm
-      title="Let another core lead?"
+      title="Hand over the lead?"
       action="Hand over"
       tone="accent"
       onConfirm={handOver}
@@ -208,7 +206,7 @@ function HandOver({ leader, others, onClose }: HandOverProps) {
         The other core takes over within a second or two. Until then changes are refused; redirects
         go on.
       </p>
-      <SelectField label="Who leads next" value={to} options={options} onChange={setTo} />
+      <SelectField label="Next leader" value={to} options={options} onChange={setTo} />
     </Confirm>
   );
 }

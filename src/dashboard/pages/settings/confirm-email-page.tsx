@@ -1,6 +1,6 @@
 /**
- * The page of the link that is mailed to a new e-mail address. The token in the address goes into one request
- * and does not stay in the history. Mail programs open links too: a person has to press the button.
+ * The page of the link in the mail to a new address. The token in the address goes into one request and does not stay
+ * in the history. Mail programs open links too, so a person has to press the button.
  */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
@@ -26,7 +26,7 @@ export function ConfirmEmailPage() {
     invalidate('/profile');
     invalidate('/team/members');
     replaceAddress(pathTo('profile'));
-    say(`You sign in with ${email} from now on.`);
+    say(`From now on, sign in with ${email}.`);
   };
   return (
     <Page title="Confirm your new address">
@@ -39,8 +39,8 @@ export function ConfirmEmailPage() {
           <Card>
             <Form form={form} action="Confirm the address" onSubmit={confirm}>
               <p>
-                You are signed in as <b>{user.email}</b>. From now on you would sign in with the
-                address that the mail came to.
+                You are signed in as <b>{user.email}</b>. Confirm to sign in with the address that
+                received the mail.
               </p>
             </Form>
           </Card>

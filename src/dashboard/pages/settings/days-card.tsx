@@ -1,4 +1,4 @@
-/** In whose time the days of the workspace begin, and with which day a week does. */
+/** The workspace's time zone and first day of the week. */
 import { addDays, dayIn } from '../../analytics/state/days.ts';
 import { zoneLabel } from '../../analytics/state/labels.ts';
 import { now } from '../../client/browser-clock.ts';
@@ -40,7 +40,7 @@ export function DaysCard() {
   };
   const own = browserZone();
   return (
-    <Card title="Days and weeks" lead="Analytics of this workspace count by these, for everybody.">
+    <Card title="Days and weeks" lead="Used in analytics, for everyone in this workspace.">
       <Form
         form={form}
         action={may('admin') && 'Save days and weeks'}
@@ -79,24 +79,24 @@ export function DaysCard() {
 const clockOf = (timeZone: string): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat(undefined, { timeStyle: 'short', timeZone });
 
-/** What time it is there: the quickest way to see that it is the right one. */
+/** The current time in the zone: the quickest way to check the choice. */
 function zoneHint(zone: string): string {
   try {
-    return `Now ${clockOf(zone).format(now())} there`;
+    return `It is ${clockOf(zone).format(now())} there`;
   } catch {
-    return 'The name of a zone, as Europe/Berlin';
+    return 'The name of a zone, such as Europe/Berlin';
   }
 }
 
-/** Days are cut anew from the next UTC day on. */
+/** A new zone applies from the next UTC day. */
 function whenText(zone: string, before: string): string {
   if (zone === before && zone === 'UTC') {
-    return 'Days begin at midnight in UTC. In another zone they begin at midnight there.';
+    return 'Days begin at midnight in this time zone.';
   }
   if (zone === before) return `Days begin at midnight in ${zoneLabel(zone)}.`;
   const tomorrow = formatUtcDay(addDays(dayIn('UTC', now()), 1));
   return (
-    `Days are cut in ${zone === '' ? 'this zone' : zoneLabel(zone)} from ${tomorrow} (UTC) on. Scans stay exact; ` +
-    'countries, devices and scanners of earlier days are counted from single scans, as long as those are kept.'
+    `From ${tomorrow} (UTC), days follow ${zone === '' ? 'this zone' : zoneLabel(zone)}. Scans stay exact; ` +
+    'countries, devices and scanners of earlier days come from single scans, while these are stored.'
   );
 }

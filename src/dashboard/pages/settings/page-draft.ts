@@ -1,4 +1,4 @@
-/** What a person writes for the pages of codes, before it is saved, and the merge patch that saves it. */
+/** The unsaved brand and texts of the pages, and the merge patch that saves them. */
 import {
   type Brand,
   type EndedReason,
@@ -20,7 +20,7 @@ const noText: PageText = { title: '', text: '' };
 export const textOf = ({ texts }: PageDraft, reason: EndedReason, language: string): PageText =>
   texts[reason]?.[language] ?? noText;
 
-/** A text without any letter is removed: the standard text is shown. */
+/** A blank text is removed; the standard text then applies. */
 export function withText(
   draft: PageDraft,
   reason: EndedReason,
@@ -45,7 +45,7 @@ export function withBrand(
   return { ...draft, brand };
 }
 
-/** The body of the change; empty where nothing differs. */
+/** The body of the change; empty without changes. */
 export function patchOf(before: PageDraft, after: PageDraft) {
   const brand = differences(before.brand, after.brand);
   const pages = Object.fromEntries(
@@ -60,7 +60,7 @@ export function patchOf(before: PageDraft, after: PageDraft) {
   };
 }
 
-/** Fields that differ; null for those that are gone. */
+/** Fields that differ; null for removed fields. */
 function differences<T extends object>(before: T, after: T): Record<string, unknown> {
   const was = new Map<string, unknown>(Object.entries(before));
   const is = new Map<string, unknown>(Object.entries(after));

@@ -1,4 +1,4 @@
-/** The page that a scan would get, drawn by the service a moment after the last change, in either color scheme. */
+/** The page that a scan would see, drawn by the service a moment after the last change, light or dark. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EndedReason } from '../../../model/routing/pages.ts';
 import { call } from '../../client/http.ts';
@@ -10,11 +10,11 @@ import { ProblemNotice } from '../../parts/notice.tsx';
 interface PreviewProps {
   readonly reason: EndedReason;
   readonly language: string;
-  /** The change that is previewed. */
+  /** The previewed change. */
   readonly patch: object;
 }
 
-/** Every preview is a request: writing makes one when it rests. */
+/** Every preview is a request, sent when typing stops. */
 const pauseMs = 400;
 
 const schemes = [
@@ -30,7 +30,7 @@ export function PagePreview(props: PreviewProps) {
     <div class="page-preview">
       <ChoiceField legend="Preview" value={scheme} options={schemes} onChange={setScheme} />
       <PageFrame html={html} scheme={scheme} />
-      {/* A faulty field says so itself when it is saved; half an address is no problem before. */}
+      {/* Errors show on save; a half-typed address is not an error yet. */}
       {problem !== undefined && problem.status !== 422 && <ProblemNotice problem={problem} />}
     </div>
   );
@@ -63,12 +63,12 @@ function usePage({ reason, language, patch }: PreviewProps) {
   return { html, problem };
 }
 
-/** What the page asks the device for; here a person chooses. */
+/** The page's media query for dark mode, which the choice here replaces. */
 const darkMedia = '@media(prefers-color-scheme:dark)';
 
 /**
- * A frame without scripts. The policy of the dashboard holds in it too, so the page's own style sheet is put in as an
- * object, which a policy does not refuse.
+ * A frame without scripts. The dashboard's policy applies to it, so the page's style sheet is added as an object, which
+ * the policy allows.
  */
 function PageFrame({ html, scheme }: { readonly html: string; readonly scheme: Scheme }) {
   const frame = useRef<HTMLIFrameElement>(null);
@@ -87,7 +87,7 @@ function PageFrame({ html, scheme }: { readonly html: string; readonly scheme: S
     <iframe
       ref={frame}
       class="page-frame"
-      title="The page that a scan would get"
+      title="The page that a scan would see"
       sandbox="allow-same-origin"
       style={{ colorScheme: scheme }}
       srcdoc={html.replace(/<style>.*?<\/style>/s, '')}

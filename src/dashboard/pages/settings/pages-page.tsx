@@ -1,4 +1,4 @@
-/** What people see whose code leads nowhere now: the brand, the texts by reason and language, and a preview. */
+/** The pages of inactive codes: brand, texts by reason and language, and a preview. */
 import { useEffect, useState } from 'preact/hooks';
 import {
   brandNameLengthMax,
@@ -26,17 +26,17 @@ const reasons: ReadonlyArray<{ readonly value: EndedReason; readonly label: stri
   { value: 'expired', label: 'Expired' },
   { value: 'used_up', label: 'Used up' },
   { value: 'paused', label: 'Paused' },
-  { value: 'not_started', label: 'Not begun yet' },
+  { value: 'not_started', label: 'Not started' },
   { value: 'deleted', label: 'Deleted' },
 ];
-/** Where a person begins who has chosen no color. */
+/** The first color in the picker. */
 const firstColor = '#0f6b5c';
 
 export function PagesPage() {
   const path = `/workspaces/${currentSession().workspace.id}`;
   const workspace = useResource<WorkspaceDetails>(path);
   return (
-    <Page title="Pages" lead="What people see when a code of yours leads nowhere at the moment.">
+    <Page title="Pages" lead="Shown when someone scans a code that does not work now.">
       <Ready of={workspace} skeleton={<Skeleton height={420} />}>
         {(data) => <PagesForm saved={draftOf(data)} path={path} />}
       </Ready>
@@ -97,7 +97,10 @@ function BrandCard({ draft, form, onChange }: CardProps) {
   const { name = '', supportUrl = '', colour, logo } = draft.brand;
   const set = (change: Parameters<typeof withBrand>[1]): void => onChange(withBrand(draft, change));
   return (
-    <Card title="Brand" lead="Who speaks. Without a logo its name is shown.">
+    <Card
+      title="Brand"
+      lead="Your name and logo on these pages. Without a logo, the name is shown."
+    >
       <div class="form">
         <TextField
           label="Name"
@@ -108,10 +111,10 @@ function BrandCard({ draft, form, onChange }: CardProps) {
           onInput={(text) => set({ name: text })}
         />
         <TextField
-          label="Where people can ask"
+          label="Contact"
           isOptional
           placeholder="mailto:hello@example.com"
-          hint="An address with https:, mailto: or tel:"
+          hint="A link for questions: https:, mailto: or tel:"
           value={supportUrl}
           fault={form.faultOf('brand.supportUrl')}
           lengthMax={supportUrlLengthMax}
@@ -132,7 +135,7 @@ function BrandCard({ draft, form, onChange }: CardProps) {
                 value={colour}
                 onChange={(value) => set({ colour: value })}
               />
-              <p class="field-hint">Made lighter or darker where it could not be read</p>
+              <p class="field-hint">Adjusted automatically if it is hard to read</p>
               <Button size="small" icon="trash" onClick={() => set({ colour: '' })}>
                 Remove color
               </Button>
@@ -152,13 +155,13 @@ function BrandCard({ draft, form, onChange }: CardProps) {
   );
 }
 
-/** Languages to choose from; the API takes any other too. */
+/** Languages to choose from; the API accepts any other too. */
 const offered =
   'en de fr es it pt nl pl tr ja ar bg ca cs da el fi he hr hu id ko nb pt-BR ro ru sk sl sv th uk vi zh-Hans zh-Hant';
 
 const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
-/** @param own languages with a text: they say so */
+/** @param own languages with a custom text, which are marked */
 function languageOptions(own: readonly string[]) {
   const all = [...new Set([...offered.split(' '), ...own])];
   return all.map((value) => {
@@ -191,7 +194,7 @@ function TextsCard({
   return (
     <Card
       title="Texts"
-      lead="A phone gets the language it asks for. What you leave empty has our text, in ten languages."
+      lead="Each phone gets its language. Leave a field empty for our text, in ten languages."
     >
       <div class="form">
         <div class="form-row">

@@ -45,7 +45,7 @@ export function ProfilePage() {
         <Card title="Keyboard">
           <CheckField
             label="Shortcuts"
-            hint="Two keys, such as g then o for the overview. Kept in this browser."
+            hint="Two keys, such as g then o for the overview. Saved in this browser."
             checked={areShortcutsOn.value}
             onChange={switchShortcuts}
           />
@@ -100,14 +100,14 @@ function AccountForm({ profile }: { readonly profile: Profile }) {
           label="Your password"
           type="password"
           autocomplete="current-password"
-          hint="To change the address that you sign in with."
+          hint="Needed to change your sign-in address"
           {...form.field('currentPassword')}
           lengthMax={256}
         />
       )}
       {profile.pendingEmail !== null && (
         <Notice title={`Confirm ${profile.pendingEmail}`}>
-          <p>Open the link in the mail that was sent there. Until then your address stays.</p>
+          <p>Open the link in the mail sent there. Until then, your old address stays.</p>
         </Notice>
       )}
     </Form>
@@ -117,7 +117,7 @@ function AccountForm({ profile }: { readonly profile: Profile }) {
 function Unconfirmed({ id }: { readonly id: string }) {
   return (
     <>
-      Not confirmed. The operator confirms it with <code>quietzone users confirm {id}</code>
+      Not confirmed. The operator can confirm it with <code>quietzone users confirm {id}</code>
     </>
   );
 }

@@ -21,18 +21,18 @@ const retention: readonly Retention[] = [
   },
   {
     what: 'Single scans',
-    howLong: '90 days, unless the operator chose otherwise',
+    howLong: '90 days, unless the operator changes it',
     note: 'Time, country, city, device, system and referrer. Never an IP address, never a user agent.',
   },
   {
     what: 'IP addresses and user agents of scanners',
-    howLong: 'Two minutes at most, while counting keeps up',
-    note: 'They are on disk until the scan is counted, and no longer.',
+    howLong: 'Usually two minutes at most',
+    note: 'Deleted from the disk when the scan is counted.',
   },
   {
     what: 'Identity of scanners',
     howLong: 'Not stored',
-    note: 'Unique scanners are counted with a keyed hash; nobody can be identified from it.',
+    note: 'Unique scanners are counted with a keyed hash that identifies nobody.',
   },
   {
     what: 'Events waiting for webhooks',
@@ -42,12 +42,12 @@ const retention: readonly Retention[] = [
   {
     what: 'Dead letters',
     howLong: '7 days',
-    note: 'They can be sent again until then.',
+    note: 'You can send them again until then.',
   },
   {
-    what: 'Incidents of watches',
+    what: 'Incidents',
     howLong: 'The last 1,000',
-    note: 'Also those of watches that were deleted.',
+    note: 'Including those of deleted alerts.',
   },
   {
     what: 'Answers to requests with an Idempotency-Key',
@@ -79,7 +79,8 @@ export function RetentionPage() {
       </Card>
       <p class="attribution">
         All data lives in one folder on the operator’s machine. Nothing is sent anywhere else,
-        except the webhooks and e-mails you set up, and requests to the targets that you watch.
+        except the webhooks and e-mails you set up, and requests to the destinations that alerts
+        check.
       </p>
     </Page>
   );

@@ -1,4 +1,4 @@
-/** Rotates a key or secret: a new one, while the old one stays valid for a chosen time. */
+/** Rotates a key or secret: creates a new one; the old one stays valid for a chosen time. */
 import { DialogForm } from '../../parts/form.tsx';
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
@@ -40,7 +40,7 @@ export function OverlapField({ what, value, onChange, warning }: OverlapProps) {
       />
       <div role="status">
         {value === '0' && (
-          <Notice tone="warn" title={`The old ${what} ends at once`}>
+          <Notice tone="warn" title={`The old ${what} stops working at once`}>
             <p>{warning}</p>
           </Notice>
         )}
@@ -70,7 +70,7 @@ export function RotateKey({ of, onMade, onClose }: RotateProps) {
           what="key"
           value={overlap}
           onChange={setOverlap}
-          warning="Programs that use it are refused until they have the new key."
+          warning="Programs that use it lose access until they have the new key."
         />
       </DialogForm>
     </Dialog>

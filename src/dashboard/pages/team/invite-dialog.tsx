@@ -59,7 +59,7 @@ function InviteLink({ invite: { email, expiresAt }, url, onClose }: LinkProps) {
     <SecretDialog
       title="Share this invite link"
       secret={url}
-      label="the link of the invite"
+      label="the invite link"
       onClose={onClose}
     >
       This service is not set up to send e-mail. Send the link to {email} yourself; it works once.

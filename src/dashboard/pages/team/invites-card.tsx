@@ -86,7 +86,7 @@ function InviteTable({ invites, onWithdraw }: TableProps) {
               <Button
                 tone="quiet"
                 icon="trash"
-                label={`Withdraw the invite of ${invite.email}`}
+                label={`Withdraw the invite to ${invite.email}`}
                 onClick={() => onWithdraw(invite)}
               />
             )}

@@ -1,4 +1,4 @@
-/** Dead letters: deliveries that failed eight times, kept for seven days, to be sent again. */
+/** Dead letters: deliveries that failed eight times, kept for seven days for a replay. */
 import { useState } from 'preact/hooks';
 import { now } from '../../client/browser-clock.ts';
 import { formatNumber, shortAddress, utcDay } from '../../client/format.ts';
@@ -32,7 +32,7 @@ export function DeadLettersPage() {
     <Page
       title="Dead letters"
       back={{ href: pathTo('webhooks'), label: 'Webhooks' }}
-      lead="Events that eight attempts could not deliver, kept for seven days"
+      lead="Events not delivered after eight attempts, kept for seven days"
       actions={
         hasAny && (
           <Button tone="accent" icon="refresh" onClick={() => setReplaying(true)}>
@@ -46,7 +46,7 @@ export function DeadLettersPage() {
           <>
             <Card class="card-flush">
               {data.length === 0 ? (
-                <Empty icon="check" title="Everything was delivered" />
+                <Empty icon="check" title="No dead letters" />
               ) : (
                 <LetterTable letters={data} />
               )}
@@ -142,8 +142,8 @@ function ReplayMany({ onClose }: { readonly onClose: () => void }) {
       onClose={onClose}
     >
       <p>
-        All deliveries that died on these days are sent again with the same event IDs, so that
-        receivers can ignore duplicates.
+        Sends all dead letters of these days again with the same event IDs, so that receivers can
+        ignore duplicates.
       </p>
       <div class="form-row">
         <TextField label="From, UTC" type="date" value={from} max={to} onInput={setFrom} />

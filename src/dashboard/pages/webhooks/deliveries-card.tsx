@@ -34,7 +34,7 @@ export function DeliveriesCard({ endpointId }: { readonly endpointId: string }) 
   );
   const actions = (
     <>
-      <Tabs label="Which deliveries" value={filter} tabs={filters} onChange={setFilter} />
+      <Tabs label="Deliveries to show" value={filter} tabs={filters} onChange={setFilter} />
       <Button
         size="small"
         icon="refresh"

@@ -132,7 +132,7 @@ function AttemptRow({ attempt, no }: { readonly attempt: Attempt; readonly no: n
   );
 }
 
-/** Indented for people; the exact bytes have no spaces. */
+/** Indented for reading; the exact bytes have no spaces. */
 function pretty(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);

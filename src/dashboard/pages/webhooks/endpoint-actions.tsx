@@ -87,10 +87,7 @@ function Rotate({
       onConfirm={rotate}
       onClose={onClose}
     >
-      <p>
-        Until the old secret expires, deliveries are signed with both, so that your program can
-        switch.
-      </p>
+      <p>Until the old secret expires, both sign each delivery, so that your program can switch.</p>
       <OverlapField
         what="secret"
         value={overlap}

@@ -24,7 +24,7 @@ export interface Endpoint {
 export type Health = NonNullable<Endpoint['health']>['state'];
 
 export const healthLabels: Readonly<Record<Health, string>> = {
-  unused: 'Nothing sent yet',
+  unused: 'Not used yet',
   healthy: 'Healthy',
   failing: 'Failing',
   disabled: 'Off',
@@ -77,7 +77,7 @@ export const deliveryLabels: Readonly<Record<DeliveryState, string>> = {
   pending: 'Waiting',
   delivered: 'Delivered',
   dead: 'Dead',
-  canceled: 'Cancelled',
+  canceled: 'Canceled',
 };
 
 const failureLabels: Readonly<Record<string, string>> = {
@@ -87,8 +87,8 @@ const failureLabels: Readonly<Record<string, string>> = {
   tls: 'Certificate not accepted',
   reset: 'Connection reset',
   blocked_ip:
-    'Host name not found, or address not allowed (the setting webhooks.allowNetworks opens private networks)',
-  redirect: 'Redirected, which is not followed',
+    'Host name not found, or address not allowed (for private networks, set webhooks.allowNetworks)',
+  redirect: 'Redirected; redirects are not followed',
   protocol: 'Not a valid HTTP answer',
   unknown: 'Outcome unknown',
 };
@@ -101,10 +101,10 @@ export function attemptText({ status, failure }: Attempt): string {
 }
 
 export const disabledReasons: Readonly<Record<NonNullable<Endpoint['disabledReason']>, string>> = {
-  by_hand: 'It was turned off by a team member.',
+  by_hand: 'A team member turned it off.',
   gone: 'It answered 410 Gone, so it gets no more events.',
   failing: 'It failed for five days and was turned off.',
-  secret_lost: 'Its secret is lost. A new secret turns it on again.',
+  secret_lost: 'Its secret is lost. Create a new secret to turn it on again.',
 };
 
 export const eventsText = (events: Endpoint['events']): string =>

@@ -80,7 +80,7 @@ function Off({ endpoint: { id, status, disabledReason } }: { readonly endpoint: 
     try {
       await call('PATCH', `/webhooks/${id}`, { body: { status: 'enabled' } });
       invalidate('/webhooks');
-      say('Endpoint turned on, for events from now on.');
+      say('Endpoint turned on. It receives new events.');
     } catch (error) {
       sayProblem(error);
     }
@@ -124,7 +124,7 @@ function StateCard({ endpoint }: { readonly endpoint: Endpoint }) {
         <Fact label="Events">{eventsText(events)}</Fact>
         <Fact label="Batch size">Up to {maxBatch} scans per request</Fact>
         {olderSecretsEndAt !== null && (
-          <Fact label="Old secrets end">
+          <Fact label="Old secrets expire">
             <Time iso={olderSecretsEndAt} />
           </Fact>
         )}

@@ -75,10 +75,7 @@ export function WebhooksPage() {
 function NoEndpoints({ onNew }: { readonly onNew: () => void }) {
   return (
     <Empty icon="hook" title="No endpoints yet">
-      <p>
-        An endpoint is an address of yours that receives a signed request for every event you
-        choose.
-      </p>
+      <p>An endpoint is your address that receives a signed request for every event you choose.</p>
       <Button tone="accent" icon="plus" onClick={onNew}>
         New endpoint
       </Button>

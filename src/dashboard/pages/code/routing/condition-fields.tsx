@@ -23,7 +23,7 @@ import {
   typedLanguage,
 } from './route-choices.ts';
 
-/** What a condition begins with, when it is added. */
+/** The first value of an added condition. */
 export function emptyCondition(kind: ConditionKind): ConditionsDraft {
   if (kind === 'time') {
     return { time: { days: weekdays, from: '', to: '', timezone: browserZone() } };
@@ -38,7 +38,7 @@ interface ConditionProps {
   readonly conditions: ConditionsDraft;
   /** @param change the new value of this condition */
   readonly onChange: (change: ConditionsDraft) => void;
-  /** Of a field below the condition; empty = of the whole. */
+  /** Error of a field of the condition; empty = of the condition. */
   readonly faultOf: (field: string) => string | undefined;
 }
 
@@ -171,7 +171,7 @@ function DateFields({ date, onChange, faultOf }: DateProps) {
       <TextField
         label="From"
         type="datetime-local"
-        hint="Your time zone"
+        hint="In your time zone"
         value={localTime(date.from)}
         onInput={(text) => onChange({ ...date, from: utcTime(text) })}
         fault={faultOf('from') ?? faultOf('')}
@@ -179,7 +179,7 @@ function DateFields({ date, onChange, faultOf }: DateProps) {
       <TextField
         label="Until"
         type="datetime-local"
-        hint="Your time zone"
+        hint="In your time zone"
         value={localTime(date.to)}
         onInput={(text) => onChange({ ...date, to: utcTime(text) })}
         fault={faultOf('to')}

@@ -1,4 +1,4 @@
-/** What holds for all rules: when the code begins, where it leads when it does not work, and parameters. */
+/** Options of all rules: start, fallback, and parameters. */
 import { useState } from 'preact/hooks';
 import { utmLengthMax } from '../../../../model/routing/routing.ts';
 import { localTime, utcTime } from '../../../client/format.ts';
@@ -21,24 +21,24 @@ function TimesCard({ form }: { readonly form: RoutingForm }) {
   const { draft, change, faults } = form;
   const isReadOnly = !may('editor');
   return (
-    <Card title="Start and closed page">
+    <Card title="Start and fallback">
       <div class="form-row">
         <TextField
           label="Starts at"
           isOptional
           type="datetime-local"
-          hint="Your time zone. Before it the code shows that it has not started."
+          hint="In your time zone. Earlier scans see that the code has not started."
           value={localTime(draft.startsAt)}
           onInput={(text) => change({ startsAt: utcTime(text) })}
           fault={faults.under('startsAt')}
           isReadOnly={isReadOnly}
         />
         <TextField
-          label="When the code does not work"
+          label="Fallback"
           isOptional
           type="url"
           placeholder="https://example.com/closed"
-          hint="Where it leads while it is paused, not started, expired or used up, instead of to a page that says so."
+          hint="Scans go here while the code is paused, not started, expired or used up. Leave empty for a short notice."
           value={draft.fallbackUrl}
           onInput={(fallbackUrl) => change({ fallbackUrl })}
           fault={faults.under('fallbackUrl')}
@@ -62,7 +62,7 @@ function ParametersCard({ form }: { readonly form: RoutingForm }) {
       </summary>
       <div class="form">
         <p class="card-lead">
-          Added to every destination, so that your web analytics know the code.
+          Added to every destination, so that your web analytics recognize the code.
         </p>
         <div class="utm-row">
           {utmChoices.map(({ value: key, label }) => (

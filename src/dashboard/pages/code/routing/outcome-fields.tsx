@@ -1,4 +1,4 @@
-/** Where a rule, or everyone else, is led: to one destination, or to several by weight. */
+/** The destination of a rule or of everyone else: one, or several by weight. */
 import type { ComponentChildren } from 'preact';
 import { ChoiceField } from '../../../parts/field.tsx';
 import type { VariantDraft } from './route-draft.ts';
@@ -8,13 +8,13 @@ import { newVariant, SplitFields } from './split-fields.tsx';
 interface OutcomeProps {
   readonly split: readonly VariantDraft[] | undefined;
   readonly onSplit: (split: readonly VariantDraft[] | undefined) => void;
-  /** What the choice without a split is called. */
+  /** Label of the choice without a split. */
   readonly single: string;
   /** The first destination of a new split. */
   readonly first: string;
   readonly labels: ReadonlyMap<number, string>;
   readonly faults: RouteFaults;
-  /** Of the split as a whole. */
+  /** Error of the split. */
   readonly fault: string | undefined;
   /** The field of the one destination. */
   readonly children: ComponentChildren;

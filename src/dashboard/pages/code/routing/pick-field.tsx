@@ -1,4 +1,4 @@
-/** Several of many values: check boxes, with a search and the chosen ones as chips where they are many. */
+/** Picks several values: check boxes; for many values, a search and chips. */
 import { useState } from 'preact/hooks';
 import { CheckField, TextField } from '../../../parts/field.tsx';
 import { Chip } from '../../../parts/list.tsx';
@@ -20,7 +20,7 @@ export function PickField<T extends string>(props: PickProps<T>) {
   const { legend, choices, chosen, onChange, fault } = props;
   const toggle = (value: T): void => {
     const next = toggled(chosen, value);
-    // In the order of the choices, in which they are read.
+    // In the order of the choices.
     onChange(choices.map((choice) => choice.value).filter((one) => next.includes(one)));
   };
   return (
@@ -43,16 +43,16 @@ export function PickField<T extends string>(props: PickProps<T>) {
 
 interface SearchProps<T extends string> extends PickProps<T> {
   readonly placeholder: string;
-  /** What a chosen value is called, also one beyond the choices. */
+  /** Name of a chosen value, also of one outside the choices. */
   readonly nameOf: (value: T) => string;
-  /** A value beyond the choices that the typed text stands for. */
+  /** A value outside the choices that the typed text names. */
   readonly typed?: (text: string) => Choice<T> | undefined;
 }
 
 const isSearch = (target: EventTarget | null): boolean =>
   target instanceof HTMLInputElement && target.type === 'search';
 
-/** Many, found by their names. */
+/** Many values, searched by name. */
 export function SearchPickField<T extends string>(props: SearchProps<T>) {
   const { legend, choices, chosen, onChange, fault, placeholder, nameOf, typed } = props;
   const [text, setText] = useState('');
@@ -72,7 +72,7 @@ export function SearchPickField<T extends string>(props: SearchProps<T>) {
     <div
       class="form pick"
       onKeyDown={(event) => {
-        // It would save the whole form.
+        // Enter would submit the form.
         if (event.key !== 'Enter' || !isSearch(event.target)) return;
         event.preventDefault();
         pickFirst();
@@ -100,7 +100,7 @@ export function SearchPickField<T extends string>(props: SearchProps<T>) {
         fault={fault}
       />
       <div class="pick-list" tabIndex={0} role="group" aria-label={legend}>
-        {shown.length === 0 && <p class="pick-empty soft">Nothing is called that.</p>}
+        {shown.length === 0 && <p class="pick-empty soft">No matches.</p>}
         {shown.map(({ value, label }) => (
           <CheckField
             key={value}

@@ -1,4 +1,4 @@
-/** What the conditions of rules are called, for people. The API's words are in model/routing/routing.ts. */
+/** Labels of the conditions of rules. The API's names are in model/routing/routing.ts. */
 import { countries } from '../../../../model/routing/countries.ts';
 import type { RouteConditions, UtmKey } from '../../../../model/routing/routing.ts';
 import type { Weekday } from '../../../../model/day.ts';
@@ -19,11 +19,11 @@ export interface Choice<T extends string = string> {
 export type ConditionKind = keyof RouteConditions;
 
 interface ConditionChoice extends Choice<ConditionKind> {
-  /** Over its fields. */
+  /** Heading of its fields. */
   readonly heading: string;
 }
 
-/** In the order in which sentences name them. */
+/** In the order of the sentences. */
 export const conditionKinds: readonly ConditionChoice[] = [
   { value: 'device', label: 'Device', heading: 'the device is' },
   { value: 'os', label: 'System', heading: 'the system is' },
@@ -76,7 +76,7 @@ export const utmChoices: ReadonlyArray<Choice<UtmKey>> = [
   { value: 'content', label: 'Content' },
 ];
 
-/** By name; the unknown one last. */
+/** By name; the unknown country last. */
 export function countryChoices(): readonly Choice[] {
   const named = [...countries]
     .filter((code) => code !== unknownCountry)
@@ -85,13 +85,13 @@ export function countryChoices(): readonly Choice[] {
   return [...sorted, { value: unknownCountry, label: 'Unknown' }];
 }
 
-/** Those that phones are set to most; any other can be typed. */
+/** The most common languages of phones; any other can be typed. */
 const commonLanguages =
   'ar bg bn ca cs da de el en es et fa fi fr gl he hi hr hu id is it ja ka ko lt lv mk ms nb nl pl pt pt-BR ro ru sk sl sq sr sv sw ta te th tr uk ur vi zh zh-Hans zh-Hant';
 
 const languages = new Intl.DisplayNames(undefined, { type: 'language' });
 
-/** `pt-BR` -> `Brazilian Portuguese`; the range itself where nobody has a name for it. */
+/** `pt-BR` -> `Brazilian Portuguese`; the range itself if it has no name. */
 export function languageName(range: string): string {
   try {
     return languages.of(range) ?? range;

@@ -1,6 +1,6 @@
 /**
- * The routes of a code while they are edited: as in the API, but that anything may be missing. Rules and variants have
- * keys, which stay when their order changes; a label that is empty is made from what the rule says when it is saved.
+ * The routes of a code during editing: as in the API, except that any field may be missing. Rules and variants have
+ * keys, which stay when their order changes. On save, an empty label is made from the rule.
  */
 import { freeLabel, labelLengthMax, reservedLabels } from '../../../../model/routing/labels.ts';
 import {
@@ -109,7 +109,7 @@ function conditionsDraft({ time, date, query, ...rest }: RouteConditions): Condi
       time: {
         days: time.days ?? weekdays,
         from: time.from ?? '',
-        // The end of the day, which a field for times cannot show.
+        // The end of the day, which a time field cannot show.
         to: time.to === '24:00' ? '' : (time.to ?? ''),
         timezone: time.timezone,
       },
@@ -119,7 +119,7 @@ function conditionsDraft({ time, date, query, ...rest }: RouteConditions): Condi
   };
 }
 
-/** As the API has them, without what is not filled in. */
+/** As in the API, without empty fields. */
 export function conditionsOf({ time, date, query, ...rest }: ConditionsDraft): RouteConditions {
   return {
     ...rest,
@@ -145,7 +145,7 @@ export function conditionsOf({ time, date, query, ...rest }: ConditionsDraft): R
   };
 }
 
-/** The body of the PATCH: the fields that have changed. Empty without any. */
+/** The body of the PATCH: the changed fields. */
 export function changeOf(before: RoutingDraft, after: RoutingDraft): Record<string, unknown> {
   const old = bodyOf(before);
   return Object.fromEntries(
@@ -179,7 +179,7 @@ function bodyOf({ rules, split, utm, passQuery, startsAt, fallbackUrl }: Routing
   };
 }
 
-/** The label of each rule and variant by its key: as it was written, or made and then unlike all others. */
+/** The label of each rule and variant by its key: as typed, or generated and unique. */
 export function labelsOf({
   rules,
   split = [],
@@ -205,7 +205,7 @@ export function labelsOf({
 const regions = new Intl.DisplayNames('en', { type: 'region' });
 const languages = new Intl.DisplayNames('en', { type: 'language' });
 
-/** A word of each condition, in English whatever the browser's language is: `phone-germany`. */
+/** A word for each condition, always in English: `phone-germany`. */
 function nameOf(conditions: ConditionsDraft): string {
   const { device, os, browser, country, language, time, date, query } = conditions;
   const names = [

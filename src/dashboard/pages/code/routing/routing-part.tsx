@@ -1,6 +1,6 @@
 /**
- * Where a code leads, to whom, and when: its rules in their order, what holds for everyone else, and a place to try it.
- * Nothing takes effect until it is saved.
+ * Where a code leads, for whom and when: its rules in order, the destination of everyone else, and a form to try it.
+ * Changes take effect when saved.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { rulesMax } from '../../../../model/routing/routing.ts';
@@ -24,7 +24,7 @@ export function RoutingPart({ code }: { readonly code: QrCode }) {
   const { draft, add, isChanged, faults } = form;
   const place = useRef<HTMLFormElement>(null);
   const wasChanged = useRef(isChanged);
-  // The buttons are there while there is something to save, and take the focus with them.
+  // The buttons exist only while there are changes, and would take the focus with them.
   useEffect(() => {
     const hasEnded = wasChanged.current && !isChanged;
     wasChanged.current = isChanged;
@@ -65,15 +65,15 @@ export function RoutingPart({ code }: { readonly code: QrCode }) {
 }
 
 function leadOf({ rules, split }: RoutingDraft): string {
-  if (rules.length > 0) return 'The first rule that holds decides. Your print stays the same.';
+  if (rules.length > 0) return 'Rules are tried from the top. The first match wins.';
   const start =
     split === undefined
       ? 'Everyone who scans it gets the same page.'
-      : 'Everyone who scans it is led by weight.';
+      : 'Scans are split by weight.';
   return may('editor') ? `${start} Send some people elsewhere:` : start;
 }
 
-/** Rules that many codes need; a person adds the addresses. */
+/** Common rules; the user adds the addresses. */
 interface Recipe {
   readonly icon: IconName;
   readonly title: string;
@@ -89,7 +89,7 @@ const ruleFor = (conditions: ConditionsDraft): RuleDraft => ({
   split: undefined,
 });
 
-/** The second language that a menu is most often written in. */
+/** The most common second language of menus. */
 const otherLanguage = (): string => (navigator.language.startsWith('en') ? 'es' : 'en');
 
 const recipes: readonly Recipe[] = [
@@ -102,7 +102,7 @@ const recipes: readonly Recipe[] = [
   {
     icon: 'language',
     title: 'Languages',
-    text: 'People whose phone speaks another language get a page in theirs.',
+    text: 'Each phone gets the page in its language.',
     rules: () => [ruleFor({ language: [otherLanguage()] })],
   },
   {
@@ -126,7 +126,7 @@ interface AddProps {
   readonly onAdd: (rules: readonly RuleDraft[]) => void;
 }
 
-/** What to begin with. */
+/** Suggested first rules. */
 function Recipes({ onAdd }: AddProps) {
   return (
     <div class="recipes">
@@ -135,7 +135,7 @@ function Recipes({ onAdd }: AddProps) {
       ))}
       <p class="recipes-own">
         <Button size="small" icon="plus" onClick={() => onAdd([ruleFor({})])}>
-          A rule of your own
+          Your own rule
         </Button>
       </p>
     </div>
@@ -167,7 +167,7 @@ function AddRule({ onAdd, count }: AddProps & { readonly count: number }) {
       }
     >
       <MenuItem icon="plus" onClick={() => onAdd([ruleFor({})])}>
-        A rule of your own
+        Your own rule
       </MenuItem>
       {recipes.map(({ title, icon, rules }) => (
         <MenuItem key={title} icon={icon} onClick={() => onAdd(rules())}>
@@ -178,7 +178,7 @@ function AddRule({ onAdd, count }: AddProps & { readonly count: number }) {
   );
 }
 
-/** At the bottom of the window while there is something to save. */
+/** At the bottom of the window while there are unsaved changes. */
 function SaveBar({ form }: { readonly form: RoutingForm }) {
   const { isChanged, isOutdated, discard, isBusy, problem, faults } = form;
   if (!isChanged) return null;
@@ -186,16 +186,17 @@ function SaveBar({ form }: { readonly form: RoutingForm }) {
   return (
     <div class="save-bar">
       {isOutdated && (
-        <Notice tone="warn" title="Somebody else has changed this meanwhile">
+        <Notice tone="warn" title="Someone else changed these rules">
           <p>
-            Discard your changes to see theirs. Saving keeps them where you have changed nothing.
+            Discard your changes to see theirs. If you save, your fields win and theirs stay in all
+            others.
           </p>
         </Notice>
       )}
       {problem !== undefined && !isPlaced && <ProblemNotice problem={problem} />}
       {isPlaced && (
         <p class="field-fault" role="alert">
-          Not saved: some fields need another look.
+          Not saved: correct the marked fields.
         </p>
       )}
       <div class="form-foot">
@@ -203,7 +204,7 @@ function SaveBar({ form }: { readonly form: RoutingForm }) {
           Save changes
         </Button>
         <Button onClick={discard}>Discard</Button>
-        <span class="soft hide-narrow">Nothing is changed until you save.</span>
+        <span class="soft hide-narrow">Not saved yet.</span>
       </div>
     </div>
   );

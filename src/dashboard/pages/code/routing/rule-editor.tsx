@@ -18,7 +18,7 @@ interface EditorProps {
   readonly labels: ReadonlyMap<number, string>;
   readonly faults: RouteFaults;
   readonly onChange: (rule: RuleDraft) => void;
-  /** Takes the focus: it has just been added. */
+  /** Just added: takes the focus. */
   readonly hasFocus: boolean;
   readonly onDone: () => void;
 }
@@ -26,7 +26,7 @@ interface EditorProps {
 export function RuleEditor({ rule, labels, faults, onChange, hasFocus, onDone }: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // A recipe has its conditions, and wants an address.
+    // A suggested rule has its conditions and needs an address.
     const first = Object.keys(rule.if).length === 0 ? '.menu > button' : 'input[type=url]';
     if (hasFocus) place.current?.querySelector<HTMLElement>(first)?.focus();
   }, [hasFocus]);
@@ -62,8 +62,8 @@ export function RuleEditor({ rule, labels, faults, onChange, hasFocus, onDone }:
         placeholder={labels.get(key) ?? ''}
         hint={
           split === undefined
-            ? 'Small letters, digits and hyphens. Scans are counted under it.'
-            : 'Small letters, digits and hyphens. Scans are counted under the names above.'
+            ? 'Use 1 to 40 lowercase letters, digits or hyphens.'
+            : 'Use 1 to 40 lowercase letters, digits or hyphens. Scans count under the names above.'
         }
         value={label}
         onInput={(text) => onChange({ ...rule, label: text.trim() })}
@@ -79,13 +79,13 @@ export function RuleEditor({ rule, labels, faults, onChange, hasFocus, onDone }:
   );
 }
 
-/** One destination again: the first of the split. */
+/** Back to one destination: the first of the split. */
 const keptTarget = (rule: RuleDraft, next: RuleDraft['split']): Partial<RuleDraft> =>
   next === undefined ? { target: rule.split?.[0]?.target ?? rule.target } : {};
 
 const withFields: ReadonlySet<ConditionKind> = new Set(['time', 'date', 'query']);
 
-/** @param field of a condition that has fields; empty = of the condition as a whole */
+/** @param field field of the condition; empty = the condition itself */
 function faultIn(
   faults: RouteFaults,
   key: number,
@@ -151,7 +151,7 @@ function Conditions({ rule, faults, onChange }: ConditionsProps) {
           />
         </section>
       ))}
-      {shown.length === 0 && <p class="soft">Whom is this rule for?</p>}
+      {shown.length === 0 && <p class="soft">Add a condition.</p>}
       <RuleFault text={fault} />
       {shown.length < conditionsMax && (
         <Menu

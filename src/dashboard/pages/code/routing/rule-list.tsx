@@ -1,4 +1,4 @@
-/** The rules in their order, each a sentence that opens into its fields; last, where everyone else goes. */
+/** The rules in order, each a sentence that opens into its fields; last, everyone else. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { may } from '../../../client/session.ts';
@@ -24,7 +24,7 @@ export function RuleList({
   const { draft, change } = form;
   const { rules } = draft;
   const [message, setMessage] = useState('');
-  /** The key of a rule that has just been moved: a row that moves loses the focus. */
+  /** Key of a just moved rule: a moved row loses the focus. */
   const moved = useRef<number | undefined>(undefined);
   const move = (from: number, to: number): void => {
     const rest = rules.filter((_, at) => at !== from);
@@ -197,7 +197,7 @@ function RowActions({ rule: { key }, at, form, move, remove }: ActionsProps) {
   );
 }
 
-/** Where those go whom no rule is for. */
+/** The destination if no rule matches. */
 function EveryoneElse({ form, target }: { readonly form: RoutingForm; readonly target: string }) {
   const { draft, change, faults } = form;
   const { split, rules } = draft;
@@ -235,11 +235,11 @@ function EveryoneElse({ form, target }: { readonly form: RoutingForm; readonly t
             faults={faults}
             fault={faults.at('split')}
           >
-            <p class="field-hint">It is changed on top of this page: “Change destination”.</p>
+            <p class="field-hint">Use “Change destination” at the top of this page.</p>
           </OutcomeFields>
           {split !== undefined && (
             <p class="field-hint">
-              Link previews and search engines get the destination on top of this page.
+              Link previews and search engines get the destination at the top of this page.
             </p>
           )}
         </div>

@@ -1,6 +1,6 @@
 /**
- * Rules as sentences: `If the phone is an iPhone and the country is Germany or Austria`. What is not chosen yet is `…`, so
- * that a rule can be read while it is written.
+ * Rules as sentences: `If the phone is an iPhone and the country is Germany or Austria`. A missing value is `…`, so
+ * that an unfinished rule can be read.
  */
 import type {
   DateWindow,
@@ -14,7 +14,7 @@ import { type DeviceName, type OsName, unknownCountry } from '../../../../model/
 import { countryName, formatMoment, shortAddress } from '../../../client/format.ts';
 import { dayChoices, languageName, zoneName } from './route-choices.ts';
 
-/** More values than this are counted. */
+/** Further values are only counted. */
 const valuesNamed = 5;
 const nothing = '…';
 
@@ -58,7 +58,7 @@ const deviceTexts: Readonly<Record<DeviceName, string>> = {
   other: 'another device',
 };
 
-/** A kind of device with its system is one thing. */
+/** Names for a device with its system. */
 const known: Readonly<Record<string, string>> = {
   'mobile iOS': 'the phone is an iPhone',
   'mobile Android': 'the phone is an Android phone',
@@ -102,7 +102,7 @@ function hoursText(from: string, to: string): string {
   return `${from} to ${to}${from > to ? ' the next day' : ''}`;
 }
 
-/** Three days or more that follow one another are a span. */
+/** Three or more days in a row are a span. */
 function daysText(days: readonly Weekday[]): string {
   const texts: string[] = [];
   let run: string[] = [];
@@ -127,7 +127,7 @@ function dateText({ from, to }: DateWindow): string {
   return `the date is before ${to === undefined ? nothing : formatMoment(to)}`;
 }
 
-/** All of them must be there. */
+/** The link must have all parameters. */
 function queryText(query: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(query).map(([name, value]) =>
     value === '*' ? `any “${name}”` : `${name}=${value}`,

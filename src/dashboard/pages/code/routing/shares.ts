@@ -1,4 +1,4 @@
-/** Weights as whole percents that sum to 100, by the largest remainders; all 0 where nothing has a weight. */
+/** Weights as whole percents that sum to 100, by the largest remainders; all 0 if no weight is above 0. */
 export function wholePercents(weights: readonly number[]): readonly number[] {
   const sum = weights.reduce((before, weight) => before + weight, 0);
   if (sum === 0) return weights.map(() => 0);

@@ -1,4 +1,4 @@
-/** Several destinations with their weights, and a bar of the shares that follow from them. */
+/** Several destinations with their weights, and a bar of their shares. */
 import { labelLengthMax } from '../../../../model/routing/labels.ts';
 import { splitLeast, splitMax, weightMax } from '../../../../model/routing/routing.ts';
 import { shortAddress } from '../../../client/format.ts';
@@ -17,7 +17,7 @@ export const newVariant = (target = ''): VariantDraft => ({
   weight: String(weightAtFirst),
 });
 
-/** What the API says of an address, but for one that is missing. */
+/** The API's error for an address; a shorter text for a missing one. */
 export const addressFault = (text: string, fault: string | undefined): string | undefined =>
   fault !== undefined && text.trim() === '' ? 'Enter a web address' : fault;
 
@@ -25,7 +25,7 @@ interface SplitProps {
   readonly split: readonly VariantDraft[];
   readonly labels: ReadonlyMap<number, string>;
   readonly faults: RouteFaults;
-  /** Of the list as a whole. */
+  /** Error of the list. */
   readonly fault: string | undefined;
   readonly onChange: (split: readonly VariantDraft[]) => void;
 }
@@ -37,7 +37,7 @@ export function SplitFields({ split, labels, faults, fault, onChange }: SplitPro
   return (
     <div class="form">
       <p class="field-hint">
-        Visitors are shared out by weight. Who comes again gets the same destination again.
+        Visitors are split by weight. A returning visitor gets the same destination.
       </p>
       <ShareBar split={split} />
       <ol class="variants">
@@ -110,7 +110,7 @@ function ShareBar({ split }: { readonly split: readonly VariantDraft[] }) {
   );
 }
 
-/** A split that is only read. */
+/** A read-only split. */
 export function SplitText({ split }: { readonly split: readonly VariantDraft[] }) {
   const percents = percentsOf(split);
   return (

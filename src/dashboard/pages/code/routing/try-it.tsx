@@ -1,4 +1,4 @@
-/** Asks the service what a scan would get, by the rules that are saved. */
+/** Asks the service for the outcome of a scan under the saved rules. */
 import { useEffect, useState } from 'preact/hooks';
 import { unknownCountry } from '../../../../model/scan.ts';
 import { localTime, shortAddress, utcTime } from '../../../client/format.ts';
@@ -13,7 +13,7 @@ import { browserChoices, countryChoices, languageChoices } from './route-choices
 import { sentenceOf } from './sentence.ts';
 import { wholePercents } from './shares.ts';
 
-/** Kinds of device, with what they mostly run. */
+/** Devices with their most common system and browser. */
 const scanners = {
   iphone: { label: 'iPhone', device: 'mobile', os: 'iOS', browser: 'Safari' },
   android: { label: 'Android phone', device: 'mobile', os: 'Android', browser: 'Chrome' },
@@ -29,12 +29,12 @@ const scannerChoices = Object.keys(scanners)
   .filter(isScanner)
   .map((value) => ({ value, label: scanners[value].label }));
 
-/** Of this browser. */
+/** Language of this browser. */
 const ownLocale = localeOf(navigator.language);
 
 interface TryProps {
   readonly code: QrCode;
-  /** What is shown is not what is saved. */
+  /** The page has unsaved changes. */
   readonly isChanged: boolean;
 }
 
@@ -50,7 +50,7 @@ export function TryIt({ code, isChanged }: TryProps) {
   const [scanner, setScanner] = useState<Scanner>('iphone');
   const form = useForm(start);
   const [found, setFound] = useState<ResolvedRoute>();
-  // What was found is of the rules before.
+  // The outcome belongs to the previous rules.
   useEffect(() => setFound(undefined), [code.updatedAt]);
   const { texts, setTexts } = form;
   const set = (change: Partial<typeof start>): void => setTexts({ ...texts, ...change });
@@ -61,7 +61,7 @@ export function TryIt({ code, isChanged }: TryProps) {
   const asksFor = (kind: 'browser' | 'query'): boolean =>
     code.rules.some((rule) => rule.if[kind] !== undefined);
   return (
-    <Card title="Try it" lead="What a scan would get. Nothing is counted." class="try-it">
+    <Card title="Try it" lead="See where a scan would lead. It is not counted." class="try-it">
       <Form form={form} action="Try it" onSubmit={ask}>
         <div class="try-fields">
           <SelectField
@@ -80,7 +80,7 @@ export function TryIt({ code, isChanged }: TryProps) {
           <TextField
             label="Time"
             type="datetime-local"
-            hint={texts.at === '' ? 'Now' : 'Your time zone'}
+            hint={texts.at === '' ? 'Now' : 'In your time zone'}
             {...form.field('at')}
             placeholder={localTime(new Date(now()).toISOString())}
           />
@@ -88,7 +88,7 @@ export function TryIt({ code, isChanged }: TryProps) {
             <SelectField
               label="Browser"
               value={texts.browser}
-              options={[{ value: '', label: 'The usual one' }, ...browserChoices]}
+              options={[{ value: '', label: 'Default browser' }, ...browserChoices]}
               onChange={(browser) => set({ browser })}
             />
           )}
@@ -100,7 +100,7 @@ export function TryIt({ code, isChanged }: TryProps) {
             />
           )}
         </div>
-        {isChanged && <p class="field-hint">This tries what is saved, without your changes.</p>}
+        {isChanged && <p class="field-hint">Save first to try your changes.</p>}
       </Form>
       <div aria-live="polite">{found && <Found code={code} found={found} />}</div>
     </Card>
@@ -159,7 +159,9 @@ function Found({ code, found }: FoundProps) {
           <Address url={location} />
         </p>
       )}
-      {location === null && <p class="found-address">A page that says why there is nothing</p>}
+      {location === null && (
+        <p class="found-address">A page that explains why the code does not work</p>
+      )}
       <p class="soft">{reasonText(code, found)}</p>
     </div>
   );
@@ -175,13 +177,13 @@ function Address({ url }: { readonly url: string }) {
 
 const missedTexts = {
   paused: 'The code is paused.',
-  not_started: 'The code has not started then.',
-  expired: 'The code has expired then.',
+  not_started: 'The code has not started at that time.',
+  expired: 'The code has expired at that time.',
   used_up: 'The code has reached its scan limit.',
 } as const;
 
 function reasonText({ rules }: QrCode, { reason, label }: ResolvedRoute): string {
-  if (reason === 'target') return rules.length === 0 ? 'The destination.' : 'No rule holds.';
+  if (reason === 'target') return rules.length === 0 ? 'The destination.' : 'No rule matches.';
   if (reason !== 'rule' && reason !== 'split') return missedTexts[reason];
   const at = rules.findIndex(
     (rule) =>
@@ -189,7 +191,7 @@ function reasonText({ rules }: QrCode, { reason, label }: ResolvedRoute): string
       ('split' in rule.then && rule.then.split.some((variant) => variant.label === label)),
   );
   const rule = rules[at];
-  if (rule === undefined) return rules.length === 0 ? 'By weight.' : 'No rule holds: by weight.';
+  if (rule === undefined) return rules.length === 0 ? 'By weight.' : 'No rule matches: by weight.';
   return `Rule ${at + 1}: ${sentenceOf(rule.if)}.`;
 }
 

@@ -1,12 +1,12 @@
 /**
- * The order of a list, changed by dragging a handle with mouse, pen or finger, or by the arrow keys on it. While a row
- * is dragged nothing moves but a line that shows where it would go: a row that moved would lose the pointer.
+ * Reorders a list by dragging a handle with mouse, pen or finger, or with the arrow keys. During a drag only a line
+ * moves, which marks the new position: a moving row would lose the pointer.
  */
 import { useRef, useState } from 'preact/hooks';
 
 interface Drag {
   readonly from: number;
-  /** The row goes before the one that is there now; the length of the list = behind all. */
+  /** The row moves before the row at this index; the length of the list = to the end. */
   readonly before: number;
 }
 
@@ -19,15 +19,15 @@ interface HandleProps {
 }
 
 export interface Reorder {
-  /** Goes to the list, whose first children are the rows. */
+  /** The list element; its first children are the rows. */
   readonly list: { readonly current: HTMLOListElement | null };
-  /** Where the line is, or undefined. */
+  /** Index of the line, or undefined. */
   readonly before: number | undefined;
   readonly from: number | undefined;
   readonly handle: (at: number) => HandleProps;
 }
 
-/** @param count of the rows @param move to the place that the row will have */
+/** @param count number of rows @param move takes the row's new index */
 export function useReorder(count: number, move: (from: number, to: number) => void): Reorder {
   const list = useRef<HTMLOListElement>(null);
   const [drag, setDrag] = useState<Drag>();

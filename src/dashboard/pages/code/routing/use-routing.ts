@@ -1,7 +1,4 @@
-/**
- * The routes of a code in a form: a draft that is kept until it is saved by one PATCH of what has changed, whatever is
- * loaded meanwhile.
- */
+/** The routes of a code in a form: a draft that stays, whatever loads meanwhile, until one PATCH saves its changes. */
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../../client/http.ts';
 import { invalidate, storeAnswer } from '../../../client/resource.ts';
@@ -17,27 +14,27 @@ export interface RoutingForm {
   readonly draft: RoutingDraft;
   readonly change: (change: Partial<RoutingDraft>) => void;
   readonly isChanged: boolean;
-  /** Somebody else has changed these fields since this draft was begun. */
+  /** Someone else changed these fields after this draft began. */
   readonly isOutdated: boolean;
-  /** Adds rules behind the others, and opens them. */
+  /** Appends rules and opens them. */
   readonly add: (rules: readonly RuleDraft[]) => void;
-  /** The first rule that was added last. */
+  /** The first of the rules added last. */
   readonly addedKey: number | undefined;
   readonly discard: () => void;
   readonly save: () => void;
   readonly isBusy: boolean;
-  /** Of the last save, until there is another draft. */
+  /** Problem of the last save, until the draft changes. */
   readonly problem: Problem | undefined;
   readonly faults: RouteFaults;
-  /** Of the last save, by the keys of rules. */
+  /** Warnings of the last save, by the keys of rules. */
   readonly warnings: ReadonlyMap<number, string>;
-  /** Rules whose fields are shown. */
+  /** Open rules. */
   readonly openKeys: ReadonlySet<number>;
   readonly setOpen: (key: number, state: 'open' | 'closed') => void;
 }
 
 interface Base {
-  /** What it was made from. */
+  /** The code from which the draft was made. */
   readonly text: string;
   readonly draft: RoutingDraft;
 }
@@ -88,7 +85,7 @@ export function useRouting(code: QrCode): RoutingForm {
       throw error;
     }
     invalidate('/qr-codes?', '/events', `/qr-codes/${code.id}/`);
-    say('Saved. Every print follows it from now on.');
+    say('Saved. The new rules apply to every print.');
   };
   return {
     draft,
