@@ -2,7 +2,7 @@
  * The service on one machine. It opens in five steps, and closes in reverse:
  *
  *   lock      the data folder; at a takeover (`serve --takeover`) the running service keeps it until `examine`
- *   examine   the machine, then every part of the folder: nothing changes before all is sound
+ *   examine   the machine, then every part of the folder: a fault stops the start before any change
  *   open      the stores; a first start makes them, and the first sign-in
  *   count     shards count what is journaled while links are loaded; then redirect threads listen
  *   listen    webhooks, schedulers and the API; then commands and successors may ask
@@ -37,14 +37,14 @@ export interface App {
   /** The ports in use: the configured ones, or the system's choice for 0. */
   readonly apiPort: number;
   readonly redirectPort: number;
-  /** Of the first start, until they have been shown. */
+  /** Secrets of the first start, until they have been shown. */
   readonly firstSecrets: FirstSecrets | undefined;
   secretsShown(): void;
-  /** Resolves when another process has taken over, and this one has answered everything. Then call `close`. */
+  /** Resolves when another process has taken over and this one has answered all requests. Then call `close`. */
   readonly takenOver: Promise<void>;
   /** Resolves when the service cannot continue; the log has the reason. Then call `close`. */
   readonly failed?: Promise<void>;
-  /** Ends the service: nothing in flight fails, every answered scan is stored. */
+  /** Ends the service: finishes all requests and stores every answered scan. */
   close(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export async function openApp(
     const operations = commandTable(administrationOf(base, engine.codes, workspaces));
     service.hostTakeovers(running, { ...folderCommands(folder), ...operations });
     closers.push(() => service.endCommands());
-    // Not earlier: a start that fails prints one line.
+    // Not earlier: a failed start prints only one line.
     for (const warning of warnings) log.warn(warning);
     return {
       apiPort: services.apiPort,

@@ -1,6 +1,6 @@
 /**
- * The modules over one data folder: one function opens each from the modules before it. The service opens all of them
- * (services.ts), a command the first few, and a test those that it needs, with its own clock and randomness.
+ * The modules over one data folder: one function opens each from the previous ones. The service opens all of them
+ * (services.ts), a command the first few, and a test the ones that it needs, with its own clock and randomness.
  *
  *   base: store, ids, outbox -> workspaces -> images -> codes -> webhooks, billing, campaigns -> reports -> mail
  */
@@ -74,11 +74,11 @@ export interface BaseOptions extends Machine {
   readonly config: Config;
   readonly folder: DataFolder;
   readonly log: Logger;
-  /** Ports that another process listens on too, at a takeover. */
+  /** Ports shared with another process during a takeover. */
   readonly heldPorts?: readonly number[] | undefined;
 }
 
-/** What every module stands on. */
+/** The base of every module. */
 export interface Base extends BaseOptions {
   readonly shares: DescriptorShares;
   readonly threads: ThreadCounts;
@@ -87,7 +87,7 @@ export interface Base extends BaseOptions {
   readonly outbox: Outbox;
 }
 
-/** The data versions that this program writes. Only a program with the same ones takes over. */
+/** The data versions that this program writes. Only a program with the same versions takes over. */
 export const dataVersions: DataVersions = {
   management: managementVersion.version,
   scans: scansVersion.version,
@@ -168,7 +168,7 @@ export function openReportModule(
   return openReports({ ...needs, campaigns, campaignScans, brand, store, ids, clock });
 }
 
-/** Undefined = people confirm payments (`manual`). */
+/** Undefined = an operator confirms payments (`manual`). */
 export async function openPaymentProvider({
   config,
   log,
@@ -240,7 +240,7 @@ export interface Mail {
   close(): void;
 }
 
-/** Undefined without a mail server. Its package takes 100 ms of a start. @param pausesMs between the tries */
+/** Undefined without a mail server, whose package takes 100 ms of a start. @param pausesMs between the tries */
 export async function openMailModule(
   { config, log }: Base,
   pausesMs?: readonly number[],

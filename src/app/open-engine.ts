@@ -5,8 +5,8 @@
  *   redirect threads boot                     ├─> limits loaded ─> redirect threads listen
  *   links are loaded                         ─┘
  *
- * At a takeover the predecessor redirects meanwhile, and its journals are counted when it has ended. A scan limit may be
- * exceeded by the scans of these seconds.
+ * During a takeover, the predecessor redirects, and its journals are counted when it has ended. Scans of these seconds
+ * may exceed a scan limit.
  */
 import { loadLinks } from '../product/codes/links/link-loader.ts';
 import { LinkRefresher } from '../product/codes/links/link-refresher.ts';
@@ -50,7 +50,7 @@ export interface Engine {
 type NodeOf = (scans: ScanStore) => EngineThreadsOptions['node'];
 
 /**
- * The folder is this process's own. Resolves when shards count and redirect threads listen.
+ * Requires that this process owns the folder. Resolves when shards count and redirect threads listen.
  * @param predecessor at a takeover @param node in a cluster
  */
 export async function startEngine(
@@ -61,9 +61,9 @@ export async function startEngine(
 ): Promise<Engine> {
   const engine = makeEngine(base, closers, node, predecessor?.accepted.journals);
   const { threads, codes } = engine;
-  // Next to a process that still redirects, one thread after the other leaves it a CPU.
+  // While another process redirects, starting threads one by one leaves it a CPU.
   const pace = predecessor === undefined ? 'at once' : 'one by one';
-  // The threads boot while this one fills the link table.
+  // The threads boot while this thread fills the link table.
   void threads.shards.boot(pace);
   const catchingUp = threads.startCounting();
   const openRedirects = await threads.redirects.boot(pace);
@@ -83,7 +83,7 @@ interface LinkTable {
   readonly pages: PageFeed;
 }
 
-/** What redirect threads read. @param codes that may have a link */
+/** The data of redirect threads. @param codes number of codes that may have a link */
 export function openLinkTable(base: Base, closers: Closers, codes: number): LinkTable {
   const { config, log, clock, management } = base;
   const memory = createLinkTableMemory({
@@ -99,7 +99,7 @@ export function openLinkTable(base: Base, closers: Closers, codes: number): Link
   return { memory, links: new LinkWriter(memory, clock), geo, pages };
 }
 
-/** Starts no thread. @param othersJournals of the predecessor, in a takeover */
+/** Does not start threads. @param othersJournals of the predecessor, in a takeover */
 function makeEngine(
   base: Base,
   closers: Closers,
@@ -146,7 +146,7 @@ function makeEngine(
   zones.start((changed) => threads.shards.setZones(changed));
   pages.start((changes) => threads.redirects.updatePages(changes));
   closers.push(() => threads.stop());
-  // In a cluster the log gives the numbers.
+  // In a cluster, the log assigns the numbers.
   if (node === undefined) threads.shards.onSeen = (seen) => raise(management, log, seen);
   return { scans, queries, rawQueries, links, codes, images, threads, geo, refresher };
 }

@@ -15,7 +15,7 @@ import { watchShedConnections } from './metrics/operator-metrics.ts';
 
 const drainMsMax = 3_000;
 
-/** Paths for the other machines of a cluster; they answer before the API or the leader does. */
+/** Paths for other machines of a cluster, matched before the API's. */
 export interface ClusterEndpoints {
   reply(request: Request): Reply | Promise<Reply> | undefined;
 }
@@ -62,7 +62,7 @@ export async function openPorts(
   return server.port;
 }
 
-/** @param more than the settings say @throws ListenError */
+/** @param more options beyond the settings @throws ListenError */
 export async function openApiServer(
   base: Base,
   handler: Handler,

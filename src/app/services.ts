@@ -1,6 +1,6 @@
 /**
- * The services: all modules that change the stores, except shards (EngineThreads). One process writes at any time: at a takeover
- * the predecessor's services close before the successor opens the stores.
+ * The services: all modules that change the stores, except shards (EngineThreads). Only one process writes at a time:
+ * in a takeover, the predecessor's services close before the successor opens the stores.
  *
  *   open      workspaces -> webhooks -> billing, campaigns, reports, mail
  *             -> schedulers: billing, watches, campaigns, retention, digests -> ports of metrics and API -> expiry
@@ -41,15 +41,15 @@ import { Ticker } from '../platform/ticker.ts';
 import { openWatches, type WatchServices } from '../product/watches/open-watches.ts';
 import type { WebhookCluster } from '../webhooks/open-webhooks.ts';
 
-/** How often expired events and idempotent answers are removed, and link memory is freed. */
+/** Interval of removing expired events and idempotent answers, and of freeing link memory. */
 const expireMs = 30_000;
 
-/** What a core of a cluster adds while it leads. */
+/** Additions of a leading core. */
 export interface ServicesCluster extends Pick<PortsOptions, 'first' | 'forwarded'> {
   readonly api: ApiCluster;
   /** Deliveries that follow a log. */
   readonly webhooks: WebhookCluster;
-  /** Of all nodes. @param local of the journals on this one */
+  /** Of all nodes. @param local from this node's journals */
   readonly counting: (local: ScanCounting) => Counting;
   readonly checks: readonly HealthCheck[];
   readonly registerMetrics: (metrics: Metrics) => void;
@@ -168,13 +168,15 @@ async function startSchedulers(
   return watches;
 }
 
-/** False if scans are not answered or not counted: a watch ignores such an hour. */
+/** False if scans are not answered or not counted; a watch ignores such an hour. */
 function isCounting({ folder, redirects, shards }: EngineThreads): boolean {
   const checks = [folder.healthCheck, ...redirects.checks, ...shards.checks];
   return checks.every(({ problem }) => problem() === undefined);
 }
 
-/** Removes deleted codes: their numbers from the store of this machine, and their records. A core starts it in both roles. */
+/**
+ * Removes the records of deleted codes, and their numbers from this machine's store. A core starts it in both roles.
+ */
 export function startRetention(
   { management: store, clock, log }: Base,
   { codes: { memberships }, threads: { shards } }: Engine,
@@ -243,8 +245,8 @@ function startExpiry(
   const expiry = new Ticker({
     everyMs: expireMs,
     log,
-    failed: 'expiry failed, retrying',
-    resumed: 'expiry resumed',
+    failed: 'removing expired data failed, retrying',
+    resumed: 'removing expired data resumed',
     run: async () => {
       links.free();
       codes.links.publishPending();

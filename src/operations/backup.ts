@@ -1,4 +1,4 @@
-/** `quietzone backup`, `restore` and `verify`: their arguments and what they print. */
+/** `quietzone backup`, `restore` and `verify`: arguments and output. */
 import type { Command } from 'commander';
 import { assertNoEdgeFolder } from '../cluster/nodes/node-folder.ts';
 import { openExistingDataFolder, openFolderToRestore } from '../app/folder/data-folder.ts';
@@ -30,7 +30,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
   };
   program
     .command('backup <dir>')
-    .description('copy all data to a new folder, also while a service runs, and check the copy')
+    .description('copy all data to a new folder and check the copy; a service may run')
     .option(...configOption)
     .action((dir: string, options: CommonOptions) =>
       withProgress(async (progress) => {
@@ -62,7 +62,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     );
   program
     .command('verify')
-    .description('read all data and report damage, also while a service runs')
+    .description('read all data and report damage; a service may run')
     .option('--json', 'print JSON for scripts')
     .option(...configOption)
     .action((options: VerifyOptions) =>
@@ -90,6 +90,6 @@ function textOf({ files, findings, notes }: Verification): string {
     ({ name, bytes, records }) => `${name}  ${bytes} bytes, ${records} records`,
   );
   const faults = findings.map(({ file, text, remedy }) => `BAD  ${file}: ${text}; ${remedy}`);
-  const end = findings.length === 0 ? 'Everything that was read is sound' : 'The data is damaged';
+  const end = findings.length === 0 ? 'All data read is intact' : 'The data is damaged';
   return [...read, ...notes.map((note) => `note ${note}`), ...faults, end].join('\n');
 }

@@ -1,4 +1,4 @@
-/** What the commands share: their process, their common options, and the service that they ask. */
+/** Shared by the commands: their process, common options, and access to the service. */
 import { constants, setPriority } from 'node:os';
 import { resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
@@ -8,11 +8,11 @@ import { type Config, loadConfig } from '../platform/config/config.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import { type Ask, type Fill, Session } from './session.ts';
 
-/** The process of a command; a test hands in its own. */
+/** The process of a command; a test passes its own. */
 export interface Process {
   /** Prints a result, on standard output. */
   readonly result: (text: string) => void;
-  /** Prints a result; resolves once a reader can have it. @throws Error where none does */
+  /** Prints a result; resolves when a reader can have it. @throws Error without a reader */
   readonly show: (text: string) => Promise<void>;
   /** Prints progress and reasons, on standard error. */
   readonly progress: (text: string) => void;
@@ -36,7 +36,7 @@ export interface ListOptions extends CommonOptions {
 export const configOption = ['-c, --config <file>', 'file (default: QZ_CONFIG)'] as const;
 export const workspaceOption = ['-w, --workspace <id>', 'workspace (default: the first)'] as const;
 
-/** Takes the role of this machine in a cluster from an option, in place of a setting. */
+/** Takes this machine's cluster role from an option instead of a setting. */
 export function withRole(context: Process, { role }: { readonly role?: string }): Process {
   if (role === undefined) return context;
   return { ...context, environment: { ...context.environment, QZ_CLUSTER_ROLE: role } };
@@ -47,7 +47,7 @@ export function configOf(context: Process, options: CommonOptions): Config {
   return loadConfig(options.config, context.environment);
 }
 
-/** Asks the running service, or opens the data folder if none runs; closes it whatever happens. */
+/** Asks the running service, or opens the data folder if none runs; always closes it. */
 export async function administer(
   context: Process,
   options: CommonOptions,
@@ -64,9 +64,9 @@ export async function administer(
   }
 }
 
-/** A service that runs meanwhile gets the processor first. */
+/** Gives a running service the processor first. */
 export function yieldToService(): void {
-  // On Linux a priority is a thread's: a test's own would never rise again.
+  // On Linux, priority belongs to a thread; a test's thread could not raise it again.
   if (!isMainThread) return;
   try {
     setPriority(constants.priority.PRIORITY_LOW);

@@ -25,7 +25,7 @@ export class ProgressLines {
   }
 }
 
-/** Of a backup or a restore. */
+/** Progress of a backup or a restore. */
 export class PrintedProgress implements CopyProgress {
   readonly #print: Process['progress'];
   readonly #clock: Clock;

@@ -35,12 +35,12 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     const path = resolve(config.dataDir);
     if (!existsSync(path)) {
       throw new DataFolderError(
-        `data folder ${path} does not exist: \`quietzone serve\` makes it; to look at another set dataDir (QZ_DATA_DIR)`,
+        `data folder ${path} does not exist: \`quietzone serve\` makes it; to check another folder, set dataDir (QZ_DATA_DIR)`,
       );
     }
     const { managementFile } = openDataFolder(path);
     const state = existsSync(managementFile) ? '' : ' and is empty: the first start fills it';
-    return `data folder ${path} can be written${state}`;
+    return `data folder ${path} is writable${state}`;
   });
   const findings = [
     good('configuration is valid'),
@@ -83,7 +83,7 @@ async function examine(work: () => Promise<string>): Promise<DoctorFinding> {
   }
 }
 
-/** What the folder is in a cluster, as a start would find it; empty for a machine alone. @throws NodeError */
+/** The folder's node in a cluster; empty for a single machine. @throws NodeError */
 function nodeText({ dataDir, cluster }: Config): string {
   const path = resolve(dataDir);
   const { nats, nodeName: name, role } = cluster;
@@ -91,19 +91,19 @@ function nodeText({ dataDir, cluster }: Config): string {
   if (nats.length === 0) return '';
   const node = readNodeFile(path);
   if (node === undefined)
-    return `node ${name} has not joined its cluster yet: the first start does`;
+    return `node ${name} has not joined its cluster yet: its first start joins`;
   checkNodeFile(node, { name, role });
-  return `data folder is of the node ${name}, role ${role}`;
+  return `data folder belongs to node ${name}, role ${role}`;
 }
 
-/** An edge has links and journals, which need not fit together: it fetches again what is wrong in them. */
+/** An edge has links and journals, which need not match: it fetches damaged links again. */
 async function edgeParts(config: Config): Promise<DoctorFinding[]> {
   if ((await folderOwner(dataFolderAt(resolve(config.dataDir)))) !== undefined)
     return [good(runningText)];
   return [good(freeText), ...(await ports(config))];
 }
 
-/** Whether the parts of the folder fit together, as a start would find them, and what else it needs. */
+/** Whether the parts of the folder fit together, and its other requirements. */
 async function parts(config: Config): Promise<DoctorFinding[]> {
   const folder = openDataFolder(config.dataDir);
   try {
@@ -131,14 +131,14 @@ function tlsFiles(listener: TlsFiles): string {
   return `TLS certificate ${listener.tlsCertFile} and its key are readable`;
 }
 
-/** The runtime folder of the one file, which has checked each file in it before this program started. */
+/** The runtime folder of the single executable, which has checked each file in it before this program started. */
 function ownFiles(): DoctorFinding[] {
   const { runtimeFolder } = shipped;
   if (runtimeFolder === undefined) return [];
   const isTemporary = [tmpdir(), '/dev/shm'].some((path) => runtimeFolder.startsWith(`${path}/`));
-  const found = good(`the program's own files are whole, in ${runtimeFolder}`);
+  const found = good(`the program's files are intact, in ${runtimeFolder}`);
   if (!isTemporary) return [found];
-  const text = `the program's own files lie in ${runtimeFolder}, which other programs may empty while it runs: set QZ_RUNTIME_DIR to a lasting folder, or run \`quietzone unpack\` as root`;
+  const text = `the program's files are in ${runtimeFolder}, which other programs may empty: set QZ_RUNTIME_DIR to a permanent folder, or run \`quietzone unpack\` as root`;
   return [found, warn(text)];
 }
 
@@ -164,7 +164,7 @@ function migration(): DoctorFinding[] {
     return [];
   }
   const text =
-    'net.ipv4.tcp_migrate_req is 0: a reload resets a connection that comes just when a listener closes; set it to 1 (sysctl) to keep those too';
+    'net.ipv4.tcp_migrate_req is 0: a reload resets connections that arrive just when a listener closes; set it to 1 (sysctl) to keep them';
   return [warn(text)];
 }
 
@@ -181,7 +181,7 @@ function geo(config: Config): DoctorFinding[] {
   opened.close();
   if (opened.warnings.length > 0) return opened.warnings.map(bad);
   const { date } = opened;
-  if (date === undefined) return [good('no geo data is used: countries and cities are unknown')];
+  if (date === undefined) return [good('no geo data: countries and cities are unknown')];
   const warning = geoWarning(date, systemClock.now());
   if (warning !== undefined) return [warn(warning)];
   return [good(`geo data of ${date} is readable`)];

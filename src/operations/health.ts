@@ -1,7 +1,6 @@
 /**
- * `quietzone health`: whether the service on this machine is ready, for the health check of a container, whose
- * image has neither shell nor curl. It runs every few seconds in the memory of the service's container, so main.ts loads
- * this file alone for it.
+ * `quietzone health`: whether the service on this machine is ready, for a container's health check, whose image has
+ * neither shell nor curl. It runs every few seconds in the container's memory, so main.ts loads only this file for it.
  */
 import { Command, CommanderError } from 'commander';
 import { messageOf } from '../model/failure.ts';
@@ -10,7 +9,7 @@ import type { CommandContext, Process } from './command.ts';
 
 const answerMsMax = 5_000;
 
-/** What to connect to where a service listens on all addresses. */
+/** Address of a service that listens on all addresses. */
 const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Runs `quietzone <args>`, a health command. @returns the exit code: 0 ready, 1 not, 2 bad configuration or usage */
@@ -34,8 +33,8 @@ export async function run(args: readonly string[], output: Process): Promise<num
 export function addHealthCommand(parent: Command, context: CommandContext): void {
   parent
     .command('health')
-    .description('ask the running service whether it is ready, for health checks')
-    .option('--live', 'only whether it answers')
+    .description('check whether the running service is ready')
+    .option('--live', 'check only whether it answers')
     .action(async ({ live }: { readonly live?: true }) => {
       const { api } = loadConfig(undefined, context.environment);
       const { ok, text } = await ask(api, live ? '/health/live' : '/health/ready');
@@ -45,12 +44,12 @@ export function addHealthCommand(parent: Command, context: CommandContext): void
     });
 }
 
-/** @returns the answer, or the reason why it is missing */
+/** @returns the answer, or the reason for a missing answer */
 function ask(api: Config['api'], path: string): Promise<{ ok: boolean; text: string }> {
   const { host, port, tlsCertFile } = api;
   // The certificate names the public address, not this one; the connection does not leave the machine.
   const options = { host: loopbackOf[host] ?? host, port, path, rejectUnauthorized: false };
-  // Not by `import`, which would load more than the client: see platform/uws/write.ts.
+  // Not `import`, which would load more than the client: see platform/uws/write.ts.
   const { get } = process.getBuiltinModule(tlsCertFile === '' ? 'node:http' : 'node:https');
   return new Promise((resolve) => {
     const request = get({ ...options, timeout: answerMsMax, agent: false }, (response) => {

@@ -1,4 +1,4 @@
-/** `quietzone keys`: API keys. A running service follows a change from its next request on. */
+/** `quietzone keys`: API keys. A running service applies a change at its next request. */
 import { type Command, Option } from 'commander';
 import type { RotationResult } from '../app/administration/people-operations.ts';
 import { roles, type Role } from '../model/workspace.ts';
@@ -19,12 +19,12 @@ interface CreateOptions extends ListOptions {
 }
 
 export function addKeyCommands(program: Command, context: CommandContext): void {
-  const keys = program.command('keys').description('API keys, also while a service runs');
+  const keys = program.command('keys').description('manage API keys; a service may run');
   keys
     .command('create')
-    .description('make an API key; it is shown once')
-    .requiredOption('-n, --name <name>', 'what it is for')
-    .addOption(new Option('-r, --role <role>', 'what it may do').choices(roles).default('owner'))
+    .description('create an API key, shown once')
+    .requiredOption('-n, --name <name>', 'purpose of the key')
+    .addOption(new Option('-r, --role <role>', 'role of the key').choices(roles).default('owner'))
     .option(...workspaceOption)
     .option('--json', 'print {"key": "…"} for scripts')
     .option(...configOption)
@@ -36,13 +36,13 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
   ).option('-w, --workspace <id>', 'workspace (default: all)');
   keys
     .command('revoke')
-    .description('refuse a key from its next request on')
+    .description('revoke a key from its next request')
     .argument('<id>', 'key')
     .option(...configOption)
     .action((id: string, options: CommonOptions) =>
       administer(context, options, async (ask) => {
         await ask('keys.revoke', { id });
-        context.result(`API key ${id} is revoked: its next request is refused`);
+        context.result(`API key ${id} is revoked: its next request fails`);
       }),
     );
   keys
@@ -62,7 +62,7 @@ function rotationText({ kid, away }: RotationResult): string {
     away === undefined || away.length === 0
       ? ''
       : `. Not connected now: ${away.join(', ')}; a core gets the key before it can lead`;
-  return `New API keys are signed with ${kid} from now on${on}; existing keys stay valid${late}`;
+  return `New API keys are now signed with ${kid}${on}; existing keys stay valid${late}`;
 }
 
 async function createKey(

@@ -1,11 +1,11 @@
 /**
- * `quietzone reload` puts a new process in the place of the running service, without a gap: for `ExecReload=` of the systemd
- * unit, and for scripts. It starts `serve --takeover --ready-on 3` and ends as soon as that process serves, which a byte on
- * descriptor 3 says; the reason of a failure is on standard error.
+ * `quietzone reload` replaces the running service's process without a gap: for `ExecReload=` of the systemd unit, and
+ * for scripts. It starts `serve --takeover --ready-on 3` and ends when that process serves, which sends a byte on
+ * descriptor 3; the reason for a failure is on standard error.
  *
- * The successor is in the unit's control group, so systemd adopts it and finds its number in service.pid. It has its own
- * session: what stops this command, a key or the end of a terminal, does not stop it. It gets the environment that it would
- * give itself (app/machine/allocator.ts): a process that replaces itself has no descriptor 3 afterwards.
+ * The successor is in the unit's control group, so systemd adopts it and finds its number in service.pid. It has its
+ * own session, so a key or the end of a terminal does not stop it. It gets the final environment
+ * (app/machine/allocator.ts), because a process that replaces itself loses descriptor 3.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ import { type CommonOptions, configOf, type Process } from './command.ts';
 
 /** The successor's end of the pipe: it writes a byte there when it serves. */
 const readyDescriptor = 3;
-/** The cause that ends the new process may end the old one a moment later: too little memory, or an operator. */
+/** The cause that ends the new process, such as too little memory, may end the old one a moment later. */
 const settleMs = 1_000;
 /** New processes that may die after the old one has yielded; it redirects meanwhile. */
 const attemptsMax = 3;
@@ -33,7 +33,7 @@ export interface ReloadOptions extends CommonOptions {
 }
 
 const nodeRefusal =
-  'Cannot reload: a node of a cluster stops and starts alone (restart it), and the others serve meanwhile';
+  'Cannot reload: this is a cluster node; restart it, while the other nodes serve';
 
 type Outcome =
   | { readonly state: 'serves' }
@@ -48,7 +48,7 @@ export async function reload(
   const { dataDir, cluster } = configOf(context, options);
   const folder = dataFolderAt(resolve(dataDir));
   if (cluster.nats.length > 0 || readNodeFile(folder.path) !== undefined) return nodeRefusal;
-  // Settings may name another folder by now: a service on that one would be a second one.
+  // The settings may now name another folder; a service there would be a second one.
   if ((await folderOwner(folder)) === undefined) {
     return `Cannot reload: no service runs on data folder ${folder.path}, expected one: start or restart it`;
   }
@@ -70,7 +70,7 @@ export async function reload(
     if (remainder !== remainders.yielded || attempt === attemptsMax) {
       return `Cannot reload: the new process ${outcome.how}, ${remainder}`;
     }
-    context.progress(`The new process ${outcome.how}, starting another one`);
+    context.progress(`The new process ${outcome.how}; starting another one`);
   }
 }
 
@@ -94,7 +94,7 @@ function startSuccessor({ environment }: Process, { config }: CommonOptions): Ch
   return spawn(process.execPath, programArguments(words), {
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-    // npx ends with this command, and would stop what it has started (config/quietzone.mjs).
+    // npx ends with this command and would stop its children (config/quietzone.mjs).
     env: { ...lean, npm_lifecycle_event: undefined },
   });
 }
@@ -109,9 +109,7 @@ async function endOf(successor: ChildProcess): Promise<Outcome> {
   try {
     const [code, signal] = await once(successor, 'exit');
     const how =
-      signal === null
-        ? `ended with exit code ${code}, its reason is above`
-        : `was ended by ${signal}`;
+      signal === null ? `ended with exit code ${code} (reason above)` : `was ended by ${signal}`;
     return { state: 'ended', how };
   } catch (error) {
     const reason = messageOf(error);

@@ -46,7 +46,7 @@ export async function run(args: readonly string[], process: Process): Promise<nu
   const [word] = args;
   const isKnown = program.commands.some((command) => command.name() === word) || word === 'help';
   try {
-    // Commander would hand an unknown word to `serve` as an argument.
+    // Commander would pass an unknown word to `serve` as an argument.
     if (word !== undefined && !word.startsWith('-') && !isKnown) {
       program.error(`error: unknown command '${word}'`);
     }
@@ -76,14 +76,14 @@ function explain(error: unknown, { progress }: Process): number {
     return exitFailed;
   }
   const defect = error instanceof Error ? error.stack : undefined;
-  const more = isDamage(error) ? '; `quietzone verify` names it' : '';
+  const more = isDamage(error) ? '; run `quietzone verify` for details' : '';
   const faults = error instanceof Failure ? faultLines(error) : [];
   const text = error instanceof Error && isExpected ? error.message + more : defect;
   progress([text ?? String(error), ...faults].join('\n'));
   return exitFailed;
 }
 
-/** The faults of an input that its message leaves out. */
+/** The faults of an input that its message omits. */
 const faultLines = ({ message, faults }: Failure): string[] =>
   faults
     .filter((fault) => fault.message !== message)
@@ -111,15 +111,15 @@ function commands(context: CommandContext): Command {
     .description('run the service (default)')
     .option(
       '--existing',
-      'refuse a first start: for a data folder on a disk that may not be mounted',
+      'refuse a first start, in case the disk of the data folder is not mounted',
     )
     .addOption(
       new Option(
         '--begin-anew <part>',
-        'for a lost scans.mdb without a backup: set aside what is there and start without statistics',
+        'if scans.mdb is lost without a backup: set the old file aside and start without statistics',
       ).choices(['scans']),
     )
-    .option('--takeover', 'take the place of the running service of the data folder, without a gap')
+    .option('--takeover', 'replace the running service of the data folder without a gap')
     .addOption(roleOption())
     .addOption(new Option('--ready-on <descriptor>').argParser(Number).hideHelp())
     .option(...configOption)
@@ -129,10 +129,8 @@ function commands(context: CommandContext): Command {
     });
   program
     .command('reload')
-    .description(
-      'start a new process in the place of the running service, and wait until it serves',
-    )
-    .option('--timeout <seconds>', 'give up after so long', wholeNumber, 60)
+    .description('replace the running service with a new process, and wait until it serves')
+    .option('--timeout <seconds>', 'give up after this time', wholeNumber, 60)
     .option(...configOption)
     .action(async (options: ReloadOptions) => {
       const { reload } = await import('./reload.ts');
@@ -168,34 +166,32 @@ function addVersionCommands(program: Command, context: CommandContext): void {
   program
     .command('version')
     .description('print the version')
-    .option('--verbose', 'also the native files that are built in, with their SHA-256')
+    .option('--verbose', 'also list the built-in native files with their SHA-256')
     .action(({ verbose }: { readonly verbose?: true }) => {
       const natives = verbose === true ? nativesText(shipped.natives()) : [];
       context.result([versionText(shipped), ...natives].join('\n'));
     });
   program
     .command('licenses')
-    .description('print the licenses of all that is built in')
+    .description('print the licenses of all built-in packages')
     .action(() => context.result(shipped.licenses()));
   if (shipped.runtimeFolder === undefined) return;
-  // Carried out by config/release/boot.ts before this program runs; here for --help.
+  // config/release/boot.ts runs it before this program; here for --help.
   program
     .command('unpack [folder]')
     .description(
-      'lay out the files of this program for all users; default /usr/lib/quietzone/runtime',
+      'write the files of this program for all users; default /usr/lib/quietzone/runtime',
     );
 }
 
 function addDemoCommand(program: Command, context: CommandContext): void {
   program
     .command('demo')
-    .description(
-      'make a folder with 60 codes and 90 days of scans of a restaurant chain, and serve it',
-    )
-    .option('--dir <folder>', 'folder of the demo alone', 'demo')
-    .option('--again', 'make it again where it exists: what was changed in it is lost')
-    .addOption(new Option('--existing', 'serve the one that is there').conflicts('again'))
-    .option('--no-serve', 'only make it')
+    .description('create and serve sample data: 60 codes of a restaurant chain, 90 days of scans')
+    .option('--dir <folder>', 'folder only for the demo', 'demo')
+    .option('--again', 'replace an existing demo; its changes are lost')
+    .addOption(new Option('--existing', 'serve the existing demo').conflicts('again'))
+    .option('--no-serve', 'only create it')
     .action(async (options: DemoCommandOptions) => {
       const { runDemo } = await import('./demo/run-demo.ts');
       await runDemo(context, options);

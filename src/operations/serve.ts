@@ -24,7 +24,7 @@ export interface ServeOptions extends CommonOptions {
   readonly role?: Config['cluster']['role'];
   /** The descriptor for the byte that reports that this process serves (reload.ts). */
   readonly readyOn?: number;
-  /** What a person types to start it like this; absent = what starts the service. */
+  /** The command that starts it; absent = the service's. */
   readonly start?: string;
 }
 
@@ -32,7 +32,7 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   const config = configOf(withRole(context, options), options);
   if (options.beginAnew !== undefined && config.cluster.nats.length > 0) {
     throw new ConfigError(
-      'Cannot start: --begin-anew is for a single machine; start the node with an empty folder: it gets the data of the cluster',
+      'Cannot start: --begin-anew is for a single machine; start this node with an empty folder, it copies the data of the cluster',
     );
   }
   const { log, adopt, flush } = openServiceLog(config.log.level);
@@ -41,7 +41,7 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
     process.kill(process.pid, 'SIGKILL');
   };
   const onDefect = (err: unknown, event: string): void => {
-    log.fatal({ err, event }, 'a defect ends the service');
+    log.fatal({ err, event }, 'unexpected error, exiting');
     die();
   };
   process.on('unhandledRejection', (err) => onDefect(err, 'unhandledRejection'));
@@ -74,7 +74,7 @@ const openAlone: typeof openApp = async (config, ...more) => {
   return await openApp(config, ...more);
 };
 
-/** For a cluster alone, because it loads more packages. */
+/** Loaded only for a cluster, because it needs more packages. */
 async function nodeOf({ cluster }: Config): Promise<typeof openApp> {
   if (cluster.role === 'edge') return (await import('../cluster/roles/edge-node.ts')).openEdgeNode;
   return (await import('../cluster/roles/open-core.ts')).openCore;
@@ -107,10 +107,7 @@ async function greet(
   } catch (error) {
     if (firstSecrets === undefined) return;
     const reason = messageOf(error);
-    log.warn(
-      { reason },
-      'standard output did not take the first sign-in and key: the next start shows them',
-    );
+    log.warn({ reason }, 'first sign-in and key not shown, the next start shows them');
   }
 }
 
@@ -118,16 +115,16 @@ async function greet(
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
 
 /**
- * The bound of a whole stop, below systemd's 20 s. Each part has its own bound; this is for cases without one, such as a disk
- * that never answers. The journals have the scans that are not counted yet.
+ * The bound of a stop, below systemd's 20 s. Each part has its own bound; this is for cases without one, such as a disk
+ * that never answers. The journals keep uncounted scans.
  */
 const stopMsMax = 15_000;
 
 /**
  * Stops the service: at a signal, or when another process has taken over.
  *
- * A service that is not closed kills itself. `process.exit` would unmap LMDB's lock beneath a thread that writes, and
- * another process on the same data would wait for that lock forever.
+ * A service that cannot close kills itself. `process.exit` would unmap LMDB's lock under a writing thread, and another
+ * process on the same data would wait for that lock forever.
  */
 class Shutdown {
   readonly #log: Logger;
@@ -142,25 +139,22 @@ class Shutdown {
     this.#die = die;
   }
 
-  /** Aborted when the service is to stop. */
+  /** Aborted when the service must stop. */
   get stopping(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** For a start that has ended because the service is to stop. @throws any other error */
+  /** For a start that ended because of a stop. @throws any other error */
   unlessStopped(error: unknown): undefined {
     if (!this.stopping.aborted || error !== this.stopping.reason) throw error;
   }
 
-  /** @param opening a service that is still starting stops after its start: its redirects may have begun */
+  /** @param opening a starting service stops after its start, because its redirects may have begun */
   listen(opening: Promise<App>): void {
     for (const one of stopSignals) {
       process.on(one, (signal) => {
         if (this.stopping.aborted) return;
-        this.#log.info(
-          { signal },
-          'stopping: answering what is in flight, counting what was answered',
-        );
+        this.#log.info({ signal }, 'stopping, finishing requests and counting scans');
         this.#stop(opening);
       });
     }
@@ -175,13 +169,13 @@ class Shutdown {
       );
   }
 
-  /** Until this process is open, the other one redirects, and continues when this one ends. */
+  /** Until this process is open, the other one redirects, and continues if this one ends. */
   takesOverFrom(predecessor: Pick<PredecessorConnection, 'isGone'>): void {
     this.#predecessor = predecessor;
     if (this.stopping.aborted) this.#abandon();
   }
 
-  /** Notifies what supervises the process. */
+  /** Notifies the process's supervisor. */
   async #failed({ failed = new Promise(() => undefined) }: App): Promise<void> {
     await failed;
     this.#exitCode = 1;
@@ -191,11 +185,9 @@ class Shutdown {
     if (this.stopping.aborted) return;
     this.#stopping.abort(new Error('stopped before it served'));
     this.#abandon();
-    // Not unref'd: Node exits with 0 if only a promise that never settles is left.
+    // Not unref'd: Node exits with 0 if only an unsettled promise is left.
     setTimeout(() => {
-      this.#log.fatal(
-        'the stop took too long: scans that are not counted are counted at the next start',
-      );
+      this.#log.fatal('stop timed out, the next start counts the remaining scans');
       this.#die();
     }, stopMsMax);
     opening
@@ -206,7 +198,7 @@ class Shutdown {
       .then(
         () => process.exit(this.#exitCode),
         (err: unknown) => {
-          this.#log.error({ err }, 'stopped, but not cleanly');
+          this.#log.error({ err }, 'stopped with errors');
           process.exit(1);
         },
       );
@@ -214,7 +206,7 @@ class Shutdown {
 
   #abandon(): void {
     if (this.#isOpen || this.#predecessor === undefined || this.#predecessor.isGone) return;
-    this.#log.warn('stopped before it served: the old process continues');
+    this.#log.warn('stopped before serving, the old process continues');
     this.#die();
   }
 }

@@ -20,7 +20,7 @@ import { openInstallation } from '../app/folder/service-folder.ts';
 
 export type Ask = Session['ask'];
 
-/** Fills the folder when this process has opened it: a new one has no workspace. */
+/** Fills a new folder, which has no workspace. */
 export type Fill = (administration: OpenAdministration) => Promise<void>;
 
 interface Opened {
@@ -29,7 +29,7 @@ interface Opened {
   readonly close: () => Promise<void>;
 }
 
-/** Times that another process may lock the folder between the question and our own lock. */
+/** Attempts: another process may lock the folder between our question and our lock. */
 const triesMax = 5;
 
 export class Session {
@@ -38,7 +38,7 @@ export class Session {
   readonly #folder: DataFolder;
   #opened: Opened | undefined;
 
-  /** @param fill of a command that may make the folder @throws DataFolderError if the folder has no data and none is made */
+  /** @param fill for a command that may make the folder @throws DataFolderError if the folder has no data */
   constructor(config: Config, fill?: Fill) {
     this.#config = config;
     this.#fill = fill;

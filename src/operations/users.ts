@@ -1,4 +1,4 @@
-/** `quietzone users`: users and their passwords, also while a service runs. */
+/** `quietzone users`: users and their passwords; a service may run. */
 import { randomFillSync } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { roles, type Role } from '../model/workspace.ts';
@@ -31,13 +31,15 @@ interface ChangeOptions extends CommonOptions {
 const passwordOption = ['-p, --password <text>', 'default: a generated one, shown once'] as const;
 
 export function addUserCommands(program: Command, context: CommandContext): void {
-  const users = program.command('users').description('people, also while a service runs');
+  const users = program.command('users').description('manage users; a service may run');
   users
     .command('create')
-    .description('make a user who is a member of a workspace')
-    .requiredOption('-e, --email <address>', 'to sign in with')
-    .requiredOption('-n, --name <name>', 'how others see them')
-    .addOption(new Option('-r, --role <role>', 'what they may do').choices(roles).default('editor'))
+    .description('create a user in a workspace')
+    .requiredOption('-e, --email <address>', 'sign-in address')
+    .requiredOption('-n, --name <name>', 'display name')
+    .addOption(
+      new Option('-r, --role <role>', 'role in the workspace').choices(roles).default('editor'),
+    )
     .option(...passwordOption)
     .option(...workspaceOption)
     .option(...configOption)
@@ -53,7 +55,7 @@ export function addUserCommands(program: Command, context: CommandContext): void
     .description('set a new password for a user and end their sessions')
     .requiredOption(
       '-e, --email <address>',
-      'of the user; their id (usr_…) if several accounts share the address',
+      'address of the user, or the id (usr_…) if several accounts share it',
     )
     .option(...passwordOption)
     .option(...configOption)
@@ -73,16 +75,16 @@ function addAddressCommands(users: Command, context: CommandContext): void {
   users
     .command('change')
     .description('change the name or e-mail address of a user; the new address is confirmed')
-    .argument('<user>', 'id, or the e-mail address of one account')
-    .option('-n, --name <name>', 'how others see them')
-    .option('-e, --email <address>', 'to sign in with')
+    .argument('<user>', 'id or e-mail address')
+    .option('-n, --name <name>', 'display name')
+    .option('-e, --email <address>', 'sign-in address')
     .option(...configOption)
     .action((reference: string, options: ChangeOptions) =>
       administer(context, options, async (ask) => {
         const { name: newName, email: newEmail } = options;
         const wish = { user: reference, name: newName, email: newEmail };
         const { id, name, email } = await ask('users.change', wish);
-        context.result(`User ${id} is ${name}, and signs in as ${email}`);
+        context.result(`User ${id} is now ${name} and signs in as ${email}`);
       }),
     );
   addListCommand(
@@ -94,12 +96,12 @@ function addAddressCommands(users: Command, context: CommandContext): void {
   users
     .command('confirm')
     .description('confirm that an e-mail address belongs to a user; no other account can own it')
-    .argument('<user>', 'id, or the e-mail address of one account')
+    .argument('<user>', 'id or e-mail address')
     .option(...configOption)
     .action((reference: string, options: CommonOptions) =>
       administer(context, options, async (ask) => {
         const { id, email } = await ask('users.confirm', { user: reference });
-        context.result(`User ${id} is confirmed: ${email} is theirs`);
+        context.result(`User ${id} is confirmed: ${email} belongs to them`);
       }),
     );
 }

@@ -1,4 +1,4 @@
-/** The text of `quietzone version`, which the first code of the one file (config/release/boot.ts) prints too. */
+/** The text of `quietzone version`, which the single executable's boot code (config/release/boot.ts) prints too. */
 import type { NativeFile, Shipped } from '../platform/shipped.ts';
 
 /** `0.1.0 (3f2c9a1b7d04, linux-x64, Node.js 22.23.3)`. */

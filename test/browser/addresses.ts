@@ -44,7 +44,7 @@ export const campaignAddresses = ({ campaignId }: Seeded): readonly Address[] =>
   ['campaign', `/campaigns/${campaignId}`, 'Summer menu', 'Conversion rate'],
   ['team', '/team', 'Team', 'jane@example.com'],
   ['billing', '/billing', 'Billing', 'Requests this minute'],
-  ['checkout-none', '/billing/checkout/chk_0', 'Checkout', 'no checkout at this address'],
+  ['checkout-none', '/billing/checkout/chk_0', 'Checkout', 'Checkout not found'],
 ];
 
 export const settingsAddresses = ({ endpointId, deliveryId }: Seeded): readonly Address[] => [
@@ -56,7 +56,7 @@ export const settingsAddresses = ({ endpointId, deliveryId }: Seeded): readonly 
     'You are signed in as',
   ],
   ['workspace', '/settings/workspace', 'Workspace', 'Your workspaces'],
-  ['pages', '/settings/pages', 'Pages', 'Where people can ask'],
+  ['pages', '/settings/pages', 'Pages', 'Contact'],
   ['api-keys', '/settings/api-keys', 'API keys', 'Till in the north'],
   ['alerts', '/settings/alerts', 'Alerts', 'no scans for 24 hours'],
   ['webhooks', '/settings/webhooks', 'Webhooks', '/hooks'],

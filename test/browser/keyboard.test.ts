@@ -107,7 +107,7 @@ test('an API key is made, shown until it is saved, used, and revoked by typing i
   expect(await page.content()).not.toContain(key);
   await button('Rotate Till').click();
   await page.getByLabel('Keep the old key valid for').selectOption('Not at all');
-  await page.getByRole('status').getByText('The old key ends at once').waitFor();
+  await page.getByRole('status').getByText('The old key stops working at once').waitFor();
   await button('Cancel').click();
   const program = new Client(harness.service.apiUrl, key);
   expect((await program.get('/v1/qr-codes')).status).toBe(200);

@@ -25,7 +25,7 @@ async function confirmWaiting(): Promise<void> {
 test('a plan and a dearer one wait for the operator in view, and start by themselves', async () => {
   const page = await billing.openSignedIn('/billing');
   // The dialog before it says that a plan waits for the operator, too.
-  const waitsForOperator = page.getByText('Waits for the operator', { exact: true });
+  const waitsForOperator = page.getByText('Waiting for the operator', { exact: true });
   await page.getByRole('button', { name: 'Downgrade' }).first().waitFor();
   const choose = async (plan: string, action: string): Promise<void> => {
     await page.locator('.plan', { hasText: plan }).getByRole('button').click();
@@ -43,7 +43,7 @@ test('a plan and a dearer one wait for the operator in view, and start by themse
   await page.getByText(/^quietzone billing confirm chk_/).waitFor();
   expect(await page.getByRole('button', { name: 'Confirm' }).count()).toBe(0);
   await page.getByRole('link', { name: 'Billing' }).first().click();
-  await page.getByText('It waits for the operator of this installation.').waitFor();
+  await page.getByText('Waiting for the operator of this installation.').waitFor();
   await page.getByRole('link', { name: 'Open checkout' }).click();
   await waitsForOperator.waitFor();
   await confirmWaiting();

@@ -59,7 +59,7 @@ test('a name and an address are changed on the profile page, the address by the 
   const other = await harness.open();
   await signIn(other, linkIn(source), harness.owner);
   await other.getByRole('button', { name: 'Confirm the address' }).click();
-  await other.getByText('You sign in with olive@example.com').waitFor();
+  await other.getByText('sign in with olive@example.com').waitFor();
   expect((await mail.next()).to).toEqual([harness.owner.email]);
   await other.waitForURL(/\/settings\/profile$/);
   await expect.poll(() => other.getByLabel('E-mail').inputValue()).toBe('olive@example.com');
@@ -95,5 +95,5 @@ test('the numbers by mail are asked for in the profile', async () => {
   await page.reload();
   await expect.poll(() => page.getByRole('radio', { name: 'Each month' }).isChecked()).toBe(true);
   await page.getByRole('radio', { name: 'Never' }).check();
-  await page.getByText('You get no more mails.').waitFor();
+  await page.getByText('You get no more report e-mails.').waitFor();
 });

@@ -43,7 +43,7 @@ test('the three recipes are filled in, refused at their fields, put in order by 
   await page.getByText('Parameters', { exact: true }).click();
   await page.getByLabel('UTM source').fill('{nobody}');
   await button('Save changes').click();
-  await page.getByText('Not saved: some fields').waitFor();
+  await page.getByText('Not saved: correct the marked fields').waitFor();
   expect(await page.getByText('Enter a web address').count()).toBe(2);
   expect(await page.locator('[aria-invalid=true]').count()).toBe(4);
   expect(
@@ -94,7 +94,7 @@ async function drag(from: number, to: number): Promise<void> {
 
 test('a rule is written from nothing: countries by name, a split by weight; it is tried, and the shares sum to 100', async () => {
   await openCode('Table 4', 'routes');
-  await button('A rule of your own').click();
+  await button('Your own rule').click();
   await page.getByText('Add condition').click();
   await button('Country').click();
   for (const name of ['germ', 'austria']) {
@@ -120,7 +120,7 @@ test('a rule is written from nothing: countries by name, a split by weight; it i
   ]);
   await card.getByLabel('Country').selectOption('France');
   await card.getByRole('button', { name: 'Try it' }).click();
-  await card.getByText('No rule holds.').waitFor();
+  await card.getByText('No rule matches.').waitFor();
 });
 
 const routed = {
@@ -162,10 +162,10 @@ test('every field of rules is accessible and fits a phone; a warning stays at it
 
 test('what somebody else saves meanwhile is said, and neither change is lost', async () => {
   const code = await openCode('Table 8', 'routes', routed);
-  await page.getByLabel('When the code does not work').fill('example.com/closed');
+  await page.getByLabel('Fallback').fill('example.com/closed');
   await api.patch(`/v1/qr-codes/${code.id}`, { rules: routed.rules.slice(0, 1) });
   await button('Pause').click();
-  await page.getByText('Somebody else has changed this meanwhile').waitFor();
+  await page.getByText('Someone else changed these rules').waitFor();
   expect(await sentences()).toHaveLength(3);
   await button('Save changes').click();
   await button('Save changes').waitFor({ state: 'detached' });

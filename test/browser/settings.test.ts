@@ -15,7 +15,7 @@ test('a brand and a German text reach the phone, as the preview shows them', asy
   const preview = page.frameLocator('iframe');
   await preview.getByRole('heading', { name: 'This code has expired' }).waitFor();
   await page.getByLabel('Name').fill('Old Town Bakery');
-  await page.getByLabel('Where people can ask').fill('javascript:alert(1)');
+  await page.getByLabel('Contact').fill('javascript:alert(1)');
   await page.getByRole('button', { name: 'Choose a color' }).click();
   await page.getByLabel('Color, as #rrggbb').fill('#ffd400');
   await page.getByLabel('The code is').selectOption('Deleted');
@@ -24,7 +24,7 @@ test('a brand and a German text reach the phone, as the preview shows them', asy
   await page.getByLabel('Text').fill('Die Aktion ist vorbei. <b>Bis bald!</b>');
   await page.getByRole('button', { name: 'Save pages' }).click();
   await page.getByText('Expected an address with https:').first().waitFor();
-  await page.getByLabel('Where people can ask').fill('mailto:hello@bakery.example');
+  await page.getByLabel('Contact').fill('mailto:hello@bakery.example');
   await preview.getByRole('heading', { name: 'Das war einmal' }).waitFor();
   await preview.getByRole('link', { name: 'Kontakt aufnehmen' }).waitFor();
   const background = preview.locator('body');
@@ -69,7 +69,7 @@ test('nodes with their state; what changes appears by itself, and what is wrong 
   await page.reload();
   await page.getByRole('link', { name: 'Cluster' }).click();
   await page.getByText('fra-1 leads, in epoch 4.').waitFor();
-  await page.getByText('Nothing needs you.').waitFor();
+  await page.getByText('All nodes are connected.').waitFor();
   const rowOf = (name: string) =>
     page.getByRole('row', { name: new RegExp(`^${name} `) }).innerText();
   expect(await faultsOnScreens(page, 'calm')).toEqual([]);
@@ -79,7 +79,7 @@ test('nodes with their state; what changes appears by itself, and what is wrong 
   await page.getByText('quietzone cluster leave edge-of-the-north-hall').waitFor();
   await page.getByText('fra-1, edge-berlin run 0.2.0; fra-2 runs 0.1.0.').waitFor();
   expect(await faultsOnScreens(page, 'troubled')).toEqual([]);
-  expect(await page.getByText('Nothing needs you.').count()).toBe(0);
+  expect(await page.getByText('All nodes are connected.').count()).toBe(0);
   expect(await rowOf('fra-2')).toMatch(/1 link change, 12,345 batches of scans/);
   expect(await rowOf('edge-berlin')).toMatch(/3 link changes\s+Not at two cores/);
   expect(await rowOf('edge-of-the-north-hall')).toMatch(/Away\s+Unknown/);
@@ -91,7 +91,7 @@ test('nodes with their state; what changes appears by itself, and what is wrong 
   expect(await rowOf('fra-1')).toContain('Leads');
   await page.unroute(/\/v1\/cluster$/);
   await withCluster(page, () => calmCluster);
-  await page.getByText('Nothing needs you.').waitFor();
+  await page.getByText('All nodes are connected.').waitFor();
   await page.close();
 });
 
@@ -111,16 +111,16 @@ test('an owner lets another core lead; an admin cannot, and without another core
     await route.fulfill({ json: { leader: 'fra-2', ms: 80 } });
   });
   await page.goto('/settings/cluster');
-  await page.getByRole('button', { name: 'Let another core lead' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Let another core lead?' });
+  await page.getByRole('button', { name: 'Hand over the lead' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Hand over the lead?' });
   await dialog.getByText('redirects go on').waitFor();
-  expect(await dialog.getByLabel('Who leads next').locator('option').allInnerTexts()).toEqual([
-    'Any core that is connected',
+  expect(await dialog.getByLabel('Next leader').locator('option').allInnerTexts()).toEqual([
+    'Any connected core',
     'fra-2',
     'fra-3',
   ]);
   expect(await faultsOn(page, 'dialog', 'dialog[open]')).toEqual([]);
-  await dialog.getByLabel('Who leads next').selectOption('fra-2');
+  await dialog.getByLabel('Next leader').selectOption('fra-2');
   await dialog.getByRole('button', { name: 'Hand over' }).click();
   await page.getByText('fra-2 leads now.').waitFor();
   await page.getByText('fra-2 leads, in epoch 6.').waitFor();
@@ -129,7 +129,7 @@ test('an owner lets another core lead; an admin cannot, and without another core
   shown = { ...calmCluster, nodes: [first!, third!] };
   await page.goto('/settings/cluster');
   await page.getByText('fra-1 leads, in epoch 4.').waitFor();
-  const button = page.getByRole('button', { name: 'Let another core lead' });
+  const button = page.getByRole('button', { name: 'Hand over the lead' });
   expect(await button.isDisabled()).toBe(true);
   await page.unrouteAll();
   await withCluster(page, () => calmCluster, 'admin');

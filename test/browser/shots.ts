@@ -71,7 +71,7 @@ try {
       await show(page, 'cluster-calm', ...cluster);
       await withCluster(page, () => troubledCluster);
       await show(page, 'cluster-troubled', ...cluster);
-      await show(page, 'dialog-cluster', ...cluster, 'Let another core lead');
+      await show(page, 'dialog-cluster', ...cluster, 'Hand over the lead');
       await page.context().close();
     }
   }

@@ -187,6 +187,6 @@ test('a code is put into a campaign when it is made, into another from its page,
   await dialog.getByLabel('Fair').uncheck();
   await dialog.getByLabel('Market').uncheck();
   await save();
-  await fact.getByRole('button', { name: 'Put into a campaign' }).waitFor();
+  await fact.getByRole('button', { name: 'Add to a campaign' }).waitFor();
   expect([await codesOf(fair), await codesOf(market)]).toEqual([[], [code.id]]);
 });

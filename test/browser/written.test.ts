@@ -118,16 +118,18 @@ test('a code is paused and resumed with one button, and its scans are shown by r
   await follow(page, path);
   const routes = page.locator('.card', { hasText: 'By route' });
   await routes.getByText('phones').waitFor();
-  const missed = page.locator('.card', { hasText: 'People who came in vain' });
+  const missed = page.locator('.card', { hasText: 'Visits while inactive' });
   await missed.getByRole('listitem').getByText('Paused').waitFor();
 });
 
 test('where scans are listed, and where data is, it is said when addresses are deleted', async () => {
   await follow(page, `${(await makeCode()).path}?part=scans`);
-  await page.getByText('IP addresses and user agents are deleted once a scan is counted').waitFor();
+  await page
+    .getByText('IP addresses and user agents are deleted after a scan is counted')
+    .waitFor();
   await follow(page, '/settings/data');
   const row = page.getByRole('row', { name: 'IP addresses and user agents' });
-  expect(await row.innerText()).toContain('Two minutes at most');
+  expect(await row.innerText()).toContain('Usually two minutes at most');
 });
 
 test('a file of codes is imported with its bad rows named, and the list is exported', async () => {
@@ -162,7 +164,7 @@ test('codes for this machine alone come with what to do, on every page and befor
   await notice.getByText('What to do').click();
   await notice.getByText('QZ_SHORT_URL_BASE=http://192.168.').waitFor();
   await page.getByRole('button', { name: 'Download' }).click();
-  await page.getByText('no phone can open its address').waitFor();
+  await page.getByText('phones cannot open its address').waitFor();
   const shortLinks = { base: 'https://go.example.com', local: false };
   await changeAnswers(page, session, () => ({ shortLinks }));
   await page.goto('/codes/new');

@@ -86,7 +86,7 @@ test('while no phone can open the codes, the start says so once, and doctor warn
   const warnings = linesOf('WARN', open);
   // The one file, tried from a checkout in a folder for temporary files, lays out its own files there. The kernel is as it is,
   // and the geo data are as old as they are.
-  const ofMachine = /the program's own files lie in|tcp_migrate_req|geo data of/;
+  const ofMachine = /the program's files are in|tcp_migrate_req|geo data of/;
   expect(warnings.filter((line) => !ofMachine.test(line))).toEqual([]);
   expect(doctor.code).toBe(open.code);
 });

@@ -174,7 +174,7 @@ it('an edge says what it has, and leaves the rest to the cores', async () => {
   for (const words of [['handover'], ['leave', 'x']]) {
     expect(await cluster(own, ...words)).toEqual({
       code: 1,
-      text: 'Cannot do this on an edge: use the command on a core',
+      text: 'Cannot do this on an edge: run the command on a core',
     });
   }
 });

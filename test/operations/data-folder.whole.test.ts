@@ -175,14 +175,14 @@ describe('in the folder of a core', () => {
     expect(anew).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^Cannot start: --begin-anew is for a single machine; start the/,
+        /^Cannot start: --begin-anew is for a single machine; start this/,
       ),
     });
     for (const environment of [core, { ...core, ...brokers }]) {
       const reload = await runCommand(['reload'], environment);
       expect(reload).toMatchObject({
         code: 1,
-        stderr: expect.stringMatching(/^Cannot reload: a node/),
+        stderr: expect.stringMatching(/^Cannot reload: this is a cluster node/),
       });
     }
   });

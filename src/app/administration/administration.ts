@@ -1,4 +1,4 @@
-/** The modules behind the operations of commands (operations.ts), of a running service or of a folder without one. */
+/** The modules behind the operations of commands (operations.ts), in a running service or over a folder without one. */
 import { importedDrafts } from '../../api/codes/code-bodies.ts';
 import type { Billing } from '../../product/billing/billing.ts';
 import type { CodeDraft } from '../../product/codes/code-creation.ts';
@@ -24,7 +24,7 @@ import type { WorkspaceServices } from '../../product/workspaces/services.ts';
 export interface Administration {
   readonly services: WorkspaceServices;
   readonly codes: Codes;
-  /** Checks a row of an import as the body of a new code. */
+  /** Checks an import's row as the body of a new code. */
   readonly draftOf: (row: unknown) => CodeDraft | Failure;
   /** Without a payment provider: an operator confirms payments. */
   readonly billing: Billing;
@@ -35,7 +35,7 @@ export interface OpenAdministration extends Administration {
   close(): Promise<void>;
 }
 
-/** Of a running service. */
+/** In a running service. */
 export function administrationOf(
   base: Base,
   codes: Codes,
@@ -49,7 +49,7 @@ export function administrationOf(
   };
 }
 
-/** Of a folder that the caller has locked. */
+/** Over a folder that the caller has locked. */
 export function openAdministration(
   config: Config,
   folder: DataFolder = openDataFolder(config.dataDir),

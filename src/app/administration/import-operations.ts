@@ -12,10 +12,10 @@ import { ownerOf, workspaceId, workspaceOf } from './people-operations.ts';
 
 const file = {
   workspace: workspaceId,
-  /** Of the file and its options. */
+  /** Hash of the file and its options. */
   fingerprint: z.string().min(1).max(100),
 };
-/** Rows that are done. */
+/** Number of finished rows. */
 const after = z.int().min(0);
 /** Bodies of new codes; `isReadable` is false if the client has no body. */
 const rows = z.array(
@@ -39,7 +39,7 @@ export const importOperations = {
       return await imports.batch(actor, given.fingerprint, given.after, drafts);
     },
   ),
-  /** The reasons of a dry run, as far as they can be known. */
+  /** Reasons that a dry run can detect. */
   'import.check': operation(
     'reads',
     z.strictObject({ workspace: workspaceId, rows }),
@@ -79,7 +79,7 @@ function ownerAs(
   };
 }
 
-const unreadable = new Failure('validation_failed', 'The row cannot be read');
+const unreadable = new Failure('validation_failed', 'Cannot read the row');
 
 const draftsOf = (administration: Administration, given: z.output<typeof rows>): ImportDraft[] =>
   given.map(({ values, lost }) => ({

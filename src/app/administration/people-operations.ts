@@ -10,11 +10,11 @@ import { operation } from './operation.ts';
 
 export const workspaceId = z.string().optional();
 
-/** Also the result on a node of a cluster (cluster/roles/signing-rotation.ts). */
+/** Also the result on a cluster node (cluster/roles/signing-rotation.ts). */
 export interface RotationResult {
-  /** Of the key that signs from now on. */
+  /** Id of the new signing key. */
   readonly kid: string;
-  /** Cores that are not connected; absent on one machine. */
+  /** Disconnected cores; absent on one machine. */
   readonly away?: readonly string[];
 }
 
@@ -67,7 +67,7 @@ const keyOperations = {
     z.strictObject({ id: z.string() }),
     async ({ services: { keys } }, { id }) => {
       const record = keys.find(id);
-      if (record === undefined) throw new Failure('not_found', `There is no API key ${id}`);
+      if (record === undefined) throw new Failure('not_found', `API key ${id} not found`);
       if (record.revokedAtMs !== undefined) {
         throw new Failure('not_found', `API key ${id} is already revoked`);
       }
@@ -108,7 +108,7 @@ const userOperations = {
         throw new Failure('validation_failed', `Cannot change the user: ${expected}`);
       }
       const found = users.get(wish.user);
-      // The address first: it may be refused.
+      // First the address, which may be refused.
       const moved = wish.email === undefined ? found : await profiles.assign(found.id, wish.email);
       const changed = wish.name === undefined ? moved : await profiles.rename(found.id, wish.name);
       return { id: changed.id, name: changed.name, email: changed.email };
@@ -152,7 +152,12 @@ export function workspaceOf(
   const [first] = workspaces.all();
   const found = id === undefined ? first : workspaces.findById(id);
   if (found !== undefined) return found;
-  throw new Failure('not_found', `There is no workspace ${id ?? 'yet: start the service first'}`);
+  throw new Failure(
+    'not_found',
+    id === undefined
+      ? 'No workspace exists yet: start the service first'
+      : `Workspace ${id} not found`,
+  );
 }
 
 /** @throws Failure not_found */

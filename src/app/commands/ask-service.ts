@@ -1,8 +1,8 @@
 /**
  * Asks the service that runs on a data folder to run a command, over the folder's lock (../upgrade/messages.ts).
  *
- * A command that has not started is asked for again: while a service starts, stops or is upgraded, while another command has
- * the folder, and when the service ends before it answers. A command that has started is never repeated.
+ * Repeats a request whose command has not started: while a service starts, stops or is upgraded, while another command
+ * uses the folder, and if the service ends before it answers. Never repeats a command that has started.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
@@ -15,7 +15,7 @@ const triesMax = 600;
 const retryMs = 50;
 
 /**
- * @param ending ends the connection, and with it the command, whose result is null then
+ * @param ending ends the connection and the command, whose result is then null
  * @returns undefined if no service runs
  * @throws Failure as the service refused it; DataFolderError if the service hangs or belongs to another user, or the folder
  * stays in use
@@ -74,7 +74,7 @@ async function ask(
   if (ending?.aborted === true) return { result: null };
   if (!isStarted) return 'not started';
   throw new DataFolderError(
-    'The service ended before the command did: see whether it is done, else run it again',
+    'The service ended before the command: check whether it is done, else run it again',
   );
 }
 
@@ -89,6 +89,6 @@ export function resultOf(answer: Message<'result' | 'failed'>): unknown {
 
 const hangs = ({ path }: DataFolder): DataFolderError =>
   new DataFolderError(
-    `Cannot use data folder ${path}: its service did not answer within ${answerMsMax / 1_000} s, it hangs; ` +
+    `Cannot use data folder ${path}: its service did not answer within ${answerMsMax / 1_000} s; ` +
       'end its process (its number is in service.pid), then try again',
   );

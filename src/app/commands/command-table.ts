@@ -1,7 +1,7 @@
-/** What a running service does for commands; host-commands.ts runs them, ask-service.ts asks for them. */
+/** The commands of a running service; host-commands.ts runs them, ask-service.ts requests them. */
 
 export interface CommandControl {
-  /** Reports how far the command is, as JSON. */
+  /** Reports progress, as JSON. */
   readonly progress: (value: unknown) => void;
   /** Aborts when the client disconnects, or when the service stops or is upgraded. */
   readonly signal: AbortSignal;
@@ -12,7 +12,7 @@ export type CommandTable = Readonly<
   Record<string, (input: unknown, control: CommandControl) => Promise<unknown>>
 >;
 
-/** The same, and whether a command changes something: in a cluster, the leader runs it. */
+/** The same, and whether a command changes data: in a cluster, the leader runs it. */
 export type ChangingCommands = Readonly<
   Record<string, { readonly changes: boolean; readonly run: CommandTable[string] }>
 >;

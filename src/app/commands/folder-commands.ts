@@ -1,6 +1,6 @@
 /**
- * What a command asks of the service that owns the data folder, in place of opening its data files: `inspect` for `backup`
- * and `doctor`, `snapshot` for `backup`, `verify`.
+ * Requests to the service that owns the data folder, instead of opening its data files: `inspect` for `backup` and
+ * `doctor`, `snapshot` for `backup`, `verify`.
  */
 import { join } from 'node:path';
 import { Failure } from '../../model/failure.ts';
@@ -19,10 +19,10 @@ export const folderCommands = (folder: DataFolder): CommandTable => ({
   snapshot: async (input, control) => {
     const name = String(input);
     if (!storesOf(folder).includes(join(folder.path, name))) {
-      throw new Failure('not_found', `There is no data file ${name}`);
+      throw new Failure('not_found', `Data file ${name} not found`);
     }
     await runInThread(folder, { kind: 'snapshot', name }, control);
-    // The copy of a client that still waits is of no use.
+    // A waiting client cannot use its copy.
     control.signal.throwIfAborted();
   },
   verify: (_input, control) => runInThread(folder, { kind: 'verify' }, control),
@@ -57,9 +57,11 @@ async function pin(folder: DataFolder, name: string): Promise<() => Promise<void
   const asked = askService(folder, 'snapshot', name, resolve, ending.signal);
   const ended = asked.then((answer) => {
     if (answer !== undefined) return;
-    throw new DataFolderError(`Cannot back up ${folder.path}: the service has ended; run it again`);
+    throw new DataFolderError(
+      `Cannot back up ${folder.path}: the service has ended; run the command again`,
+    );
   });
-  // The release of the pin reports it.
+  // Releasing the pin reports the error.
   ended.catch(() => undefined);
   await Promise.race([pinned, ended]);
   return async () => {

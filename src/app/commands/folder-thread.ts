@@ -27,7 +27,7 @@ export interface FolderTaskResults {
 export interface FolderSetup {
   readonly path: string;
   readonly task: FolderTask;
-  /** 1 = end. A message would wait: the thread reads a whole file at once. */
+  /** 1 = end. Not a message: it would wait until the thread has read a whole file. */
   readonly stopped: Int32Array;
 }
 

@@ -14,7 +14,7 @@ const channel = openThreadChannel<FolderSetup, FolderMessage, never>();
 const { path, task, stopped } = channel.setup;
 const folder = dataFolderAt(path);
 
-// A thread that is terminated would keep its snapshots, and the data files would grow.
+// A terminated thread would keep its snapshots, and the data files would grow.
 const assertRunning = (): void => {
   if (Atomics.load(stopped, 0) === 1) throw new Error('stopped');
 };

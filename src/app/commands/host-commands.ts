@@ -25,10 +25,10 @@ export class HostedCommands {
       return channel.sendLast({ type: 'refused', reason: 'the service is stopping or upgraded' });
     }
     if (this.#running.size >= runningMax) {
-      return channel.sendLast({ type: 'refused', reason: `${runningMax} commands run already` });
+      return channel.sendLast({ type: 'refused', reason: `${runningMax} commands are running` });
     }
     const aborting = new AbortController();
-    const disconnected = new Failure('not_active', 'The command has disconnected');
+    const disconnected = new Failure('not_active', 'The command disconnected');
     void channel.closed.then(() => aborting.abort(disconnected));
     // The client runs a command again only if it has not started.
     channel.send({ type: 'started' });
@@ -40,7 +40,7 @@ export class HostedCommands {
     this.#running.set(aborting, ended);
   }
 
-  /** Aborts what runs and refuses new commands. Resolves when no command runs. */
+  /** Aborts running commands and refuses new ones. Resolves when no command runs. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const reason = new Failure(

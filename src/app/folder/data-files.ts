@@ -2,9 +2,9 @@
  * Checks the stores before LMDB opens them. LMDB maps its files, and silently ends the process if one is truncated or
  * overwritten, or if the disk is too full for a new one.
  *
- * A file of up to 64 MiB is read completely (0.1 s). Of a larger one, a start reads the free list, the branch pages of every
- * table, small tables and the links; `quietzone verify` reads the rest. At 100,000 codes, with a management.mdb of 121 MB,
- * that is 26 MB. For empty and missing files see app/folder/folder-faults.ts.
+ * A file of up to 64 MiB is read completely (0.1 s). In a larger file, a start reads the free list, the branch pages of
+ * every table, small tables and the links; `quietzone verify` reads the rest. At 100,000 codes, with a management.mdb
+ * of 121 MB, that is 26 MB. For empty and missing files see app/folder/folder-faults.ts.
  */
 import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -3,8 +3,8 @@
  *
  *   secrets -> first-start.json -> ONE transaction: workspace, owner, key -> shown -> file deleted
  *
- * The file (0600) is synced before the owner exists. If a start dies before the transaction, the next one makes other
- * secrets; after it, the next one shows these, once more if they were shown.
+ * The file (0600) is synced before the owner exists. If a start dies before the transaction, the next start makes other
+ * secrets; after it, the next start shows these secrets, possibly a second time.
  *
  *   { "userId": "usr_…", "email": "…", "password": "…", "apiKey": "…" }
  */
@@ -25,8 +25,8 @@ export interface FirstSecrets {
 export interface FirstStartOptions {
   readonly dataDir: string;
   /**
-   * Makes the first workspace if there is none yet, else resolves to undefined.
-   * @param save receives the secrets before anything is stored
+   * Makes the first workspace; resolves to undefined if one exists.
+   * @param save receives the secrets before the workspace is stored
    */
   readonly make: (save: (secrets: FirstSecrets) => void) => Promise<FirstSecrets | undefined>;
   readonly hasUser: (userId: string) => boolean;
@@ -57,7 +57,7 @@ export class FirstStart {
     return join(this.#options.dataDir, fileName);
   }
 
-  /** Undefined also if the owner does not exist: it was never made, or a restore replaced it. */
+  /** Undefined also without the owner: it was never made, or a restore replaced it. */
   #saved(): FirstSecrets | undefined {
     const secrets = parse(String(readIfThere(this.#file) ?? ''));
     const isCurrent = secrets !== undefined && this.#options.hasUser(secrets.userId);

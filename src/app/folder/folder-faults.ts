@@ -10,7 +10,7 @@
  *
  *   part with        is
  *   another id       of another installation
- *   a lower run      older than management.mdb: somebody put back an earlier copy
+ *   a lower run      older than management.mdb: an earlier copy was put back
  *   a higher run     newer than management.mdb, which is the older copy
  *   the same run     of a copy of this folder that another service has used
  *
@@ -39,11 +39,11 @@ export const isScansLost = (faults: readonly Fault[]): boolean =>
   faults.length > 0 && faults.every(({ part }) => part === 'scans.mdb');
 
 export function remedyFor(faults: readonly Fault[]): string {
-  const anew = '; without one, `quietzone serve --begin-anew scans` gives up all statistics';
+  const anew = '; without a backup, `quietzone serve --begin-anew scans` gives up all statistics';
   return `restore a backup (\`quietzone restore\`)${isScansLost(faults) ? anew : ''}`;
 }
 
-/** @returns none if the parts fit, or if no first start has begun (no mark) */
+/** @returns an empty list if the parts fit, or before a first start (no mark) */
 export function compareParts(parts: FolderParts): Fault[] {
   const { management, mark, peers, keyFiles } = parts;
   if (mark === undefined && isNew(parts)) return [];
@@ -67,7 +67,7 @@ const isNew = ({ management, peers, keyFiles, hasLeftovers }: FolderParts): bool
   peerNames.every((name) => isNothing(peers[name])) &&
   keyFileNames.every((name) => keyFiles[name].kind === 'missing');
 
-/** A first start makes a part before it marks it. */
+/** A first start makes a part, then marks it. */
 const isNothing = (state: PartState): boolean =>
   state.kind === 'missing' || (state.kind === 'unmarked' && !state.hasData);
 
@@ -122,7 +122,7 @@ function keyFault(
   if (changed.length === 0 && !isUnknown) return undefined;
   const found =
     part === 'visitor.key' || isUnknown
-      ? 'is not the one that management.mdb knows'
+      ? 'is not the key of management.mdb'
       : `has another secret for ${changed.join(', ')} than management.mdb knows`;
   return { part, found };
 }

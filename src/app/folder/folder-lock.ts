@@ -6,11 +6,11 @@
  *   takeover   listen on service.<random> -> rename it to service.sock, which replaces the other one's
  *   unlock     remove service.sock if it is still ours -> stop listening
  *
- * The socket listens before it gets the lock's name, so a live lock never refuses. libuv removes the name that a socket was
- * bound to when it closes; that name is gone by then, so a predecessor never removes the lock of its successor.
- * A process that is killed before it gets the lock leaves its service.<random>; nothing reads it.
- * Trade: two starts that find the same stale lock within microseconds could both remove it. Each compares the file with the
- * one that refused just before it removes it.
+ * The socket listens before it gets the lock's name, so a live lock never refuses. On close, libuv removes the name
+ * that a socket was bound to; that name no longer exists, so a predecessor never removes the lock of its successor. A
+ * process killed before it gets the lock leaves its service.<random>, which is never read. Trade: two starts that find
+ * the same stale lock within microseconds could both remove it. Just before it removes the file, each compares it with
+ * the one that refused.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -39,16 +39,16 @@ import { Channel } from '../upgrade/channel.ts';
 import { lineOf } from '../upgrade/messages.ts';
 
 const lockName = 'service.sock';
-/** The lock, and the names of processes that are about to take it. */
+/** The lock, and the names of processes that try to take it. */
 export const isLockName = (name: string): boolean => /^service\.(sock|[\da-f]{6})$/.test(name);
 
 /** Longest path of a lock: macOS takes 103 bytes, and a name with a random number is 2 bytes longer. */
 const socketPathMax = 100;
 /** Each attempt may lose to another process that starts at the same time. */
 const attemptsMax = 5;
-/** Each reset is an owner that stops while it is asked. */
+/** A reset means that the owner stops. */
 const resetsMax = 100;
-/** An owner answers at once, even if it is busy. One that takes longer hangs. */
+/** An owner answers at once, even if it is busy. A slower owner hangs. */
 export const answerMsMax = 10_000;
 
 export class FolderLock {
@@ -57,7 +57,7 @@ export class FolderLock {
   readonly folder: DataFolder;
   readonly #path: string;
   #server: Server | undefined;
-  /** Of the server's file. */
+  /** Identity of the server's file. */
   #identity: string | undefined;
 
   private constructor(folder: DataFolder) {
@@ -125,7 +125,7 @@ export class FolderLock {
       );
     const draft = this.#path.replace(/sock$/, randomBytes(3).toString('hex'));
     const server = createServer((socket) => {
-      // Another start that asks for the owner may be gone before the answer.
+      // Another start may disconnect before the answer.
       socket.on('error', () => undefined);
       if (this.onConnection === undefined) refuseConnection(socket);
       else this.onConnection(socket);
@@ -223,7 +223,7 @@ export async function connectToOwner(
     } catch (error) {
       const code = systemErrorCode(error);
       if (code === 'ECONNREFUSED' || code === 'ENOENT') return undefined;
-      // A socket that stops listening resets its waiting connections: another may listen at its path by then.
+      // A socket that stops listening resets its waiting connections; another process may already listen at its path.
       if (code === 'ECONNRESET' && attempt < resetsMax) continue;
       if (code === 'EAGAIN') throw lockedBy('running', folder, action);
       throw new DataFolderError(
@@ -237,7 +237,7 @@ export async function connectToOwner(
 export const isOwnUser = ({ path }: DataFolder, uid: number): boolean =>
   uid === (process.geteuid?.() ?? uid) || uid === statSync(path).uid;
 
-/** Descriptors of folders whose paths are too long for a socket. They stay open: closing a socket uses its path again. */
+/** Descriptors of folders whose paths are too long for a socket. They stay open: closing a socket uses its path. */
 const longFolders = new Map<string, number>();
 
 /** The path of the lock. If it is too long for a socket, it leads through a descriptor of the folder. */

@@ -117,7 +117,7 @@ function assertMayOpen(path: string): void {
     const [file, folder] = [statSync(path).uid, dirname(path)];
     throw new DataFolderError(
       `Cannot open ${path}: it belongs to user ${file}, and this process runs as user ${process.geteuid?.()} (${code}). ` +
-        `Nothing is damaged: run \`chown -R --reference=${folder} ${folder}\``,
+        `The data is intact: run \`chown -R --reference=${folder} ${folder}\``,
     );
   }
 }
@@ -128,7 +128,7 @@ function assertNotSwapped(path: string, environment: StoreEnvironment): void {
   const kind = Object.entries(ownTables).find(([, table]) => environment.hasTable(table))?.[0];
   if (kind === undefined || kind === name) return;
   throw new DataFolderError(
-    `Cannot open ${path}: it is a ${kind}, expected a ${name}: files were swapped; give each its own name again`,
+    `Cannot open ${path}: it is a ${kind}, expected a ${name}: files were swapped; restore their names`,
   );
 }
 

@@ -69,11 +69,11 @@ export function assertSound(
   const lines = faults.map((fault) => `  ${faultText(fault)}`);
   throw new DataFolderError(
     `Cannot ${action}: data folder ${folder.path} has faults\n${lines.join('\n')}\n` +
-      `Nothing was changed. Put back the right files, or ${remedyFor(faults)}`,
+      `Put back the right files, or ${remedyFor(faults)}`,
   );
 }
 
-/** @throws DataFolderError if no first start has made all parts */
+/** @throws DataFolderError if the first start is not finished */
 export function assertFinished(
   action: string,
   folder: DataFolder,
@@ -104,7 +104,7 @@ export async function makeInstallation(
   });
 }
 
-/** The first step of `makeInstallation`. A node of a cluster takes it before it waits for its keys. */
+/** The first step of `makeInstallation`. A cluster node takes it before it waits for its keys. */
 export async function beginInstallation(folder: DataFolder): Promise<ManagementMark> {
   const mark = { id: newToken(), run: 1, token: newToken(), previous: '', state: 'new' } as const;
   await withEnvironment(folder.managementFile, 'create', async (management) => {
@@ -168,9 +168,9 @@ async function makePeer(folder: DataFolder, name: PeerName, mark: ManagementMark
 }
 
 /**
- * `quietzone serve --begin-anew scans`: a start without statistics, for a lost scans.mdb without a backup. It renames the
- * file and never deletes it. Only for the process that has locked the folder.
- * @returns the new path of the old file; undefined = there was none
+ * `--begin-anew scans`: a start without statistics, for a lost scans.mdb without a backup. Renames the file, never
+ * deletes it. Only for the process that has locked the folder.
+ * @returns the new path of the old file; undefined = no old file
  */
 export async function beginScansAnew(
   folder: DataFolder,
@@ -207,7 +207,7 @@ async function writePeerMark(
 const peerFile = (folder: DataFolder, name: Exclude<PeerName, 'journal'>): string =>
   name === 'scans.mdb' ? folder.scansFile : folder.deliveryFile;
 
-/** Stores the fingerprints of the key files, where they have changed. */
+/** Stores changed fingerprints of the key files. */
 async function writePrints(management: StoreEnvironment, folder: DataFolder): Promise<void> {
   const known = readKeyPrints(management);
   const files = keyFileNames.map((name) => readKeyFile(folder.path, name));

@@ -5,8 +5,8 @@
  *   visitor.key          16 random bytes: one key, under the name of the file
  *   signing-keys.json    several, by kid; the first one signs (product/workspaces/signing-keys.ts)
  *
- * A rotation renames the file before it commits the fingerprint: an unknown kid is of a rotation that crashed in between.
- * A missing kid was removed by hand.
+ * A rotation renames the file before it commits the fingerprint: an unknown kid means a rotation that crashed in
+ * between. A missing kid was removed by hand.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * No number is used twice. Each environment is flushed by itself, so after a power loss one may be behind the others, and
- * a new scans.mdb is behind by more. A start therefore raises each sequence above the numbers in the other environments.
+ * Keeps numbers unique. Each environment is flushed separately, so after a power loss one may be behind the others; a
+ * new scans.mdb is further behind. A start therefore raises each sequence above the numbers in the other environments.
  *
  *   number       sequence in     seen in
  *   code         management      totals and blocks of scans, journals (by the shards)
@@ -22,7 +22,7 @@ import {
 import { newestNumber } from '../../store/sequence-search.ts';
 import type { Logger } from '../../platform/log.ts';
 
-/** The highest numbers that were seen; 0 = none. */
+/** The highest numbers found; 0 = none. */
 export type SeenNumbers = Partial<Readonly<Record<Sequence, number>>>;
 
 interface NumberedStores {
@@ -41,7 +41,7 @@ export function raiseNumbers({ management, scans, delivery }: NumberedStores, lo
   raiseBlocks({ management, scans, delivery }, log);
 }
 
-/** Only the blocks of scans: a core of a cluster gets all other numbers from the log. */
+/** Only blocks of scans: a core of a cluster gets all other numbers from the log. */
 export function raiseBlocks({ management, scans, delivery }: NumberedStores, log: Logger): void {
   const [block, blockEntries] = delivery.positions.get('scans', skip) ?? [0, 0];
   const endpoints = [...management.webhooks.endpoints.range({}, skip)];
@@ -72,7 +72,7 @@ export function raise(management: Management, log: Logger, seen: SeenNumbers): v
   }
 }
 
-/** In totals, and in the blocks that are newer than the totals. */
+/** In totals, and in blocks newer than the totals. */
 function seenInScans(scans: ScanStore): SeenNumbers {
   const { summaries, blocks } = scans;
   const code = newestNumber(summaries, workspaceCountersFirst);
@@ -85,5 +85,5 @@ function seenInScans(scans: ScanStore): SeenNumbers {
   return seen;
 }
 
-/** The readers of a damaged record report it. */
+/** Ignores damaged records, which their readers report. */
 const skip = (): undefined => undefined;

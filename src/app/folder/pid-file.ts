@@ -1,10 +1,10 @@
 /**
  * `service.pid` in the data folder: the process that owns the folder, for systemd's `PIDFile=` and for
- * `kill "$(cat data/service.pid)"`. Nothing here trusts it: the lock decides who the owner is (folder-lock.ts).
+ * `kill "$(cat data/service.pid)"`. It is information only: the lock decides who owns the folder (folder-lock.ts).
  *
- * The data folder is the only place that is the same for the unit, a start by hand, and every process of a takeover. systemd
- * reads the file after a reload, and when the process that it watches ends: the next owner must be in it by then. The file is
- * not synced, because it means nothing after a power loss.
+ * Only the data folder is the same for the unit, a start by hand, and every process of a takeover. systemd reads the
+ * file after a reload, and when the watched process ends: by then it must have the next owner. The file is not synced,
+ * because it is useless after a power loss.
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,6 +35,6 @@ export function removePidFile(folder: DataFolder): void {
     const file = pidFile(folder);
     if (readIfThere(file)?.toString() === `${process.pid}\n`) rmSync(file, { force: true });
   } catch {
-    // The folder was moved, or its disk is gone.
+    // The folder was moved, or its disk is missing.
   }
 }

@@ -42,10 +42,13 @@ import { PredecessorConnection, type TakeoverHello } from '../upgrade/predecesso
 import { removePidFile, writePidFile } from './pid-file.ts';
 import { raiseNumbers } from './numbers.ts';
 
-/** `existing` refuses a first start: the disk may not be mounted. `scans-anew` starts without statistics if scans.mdb is lost. */
+/**
+ * `existing` refuses a first start, because the disk may not be mounted. `scans-anew`: a start without a lost
+ * scans.mdb.
+ */
 export type ServiceStart = 'any' | 'existing' | 'scans-anew';
 
-/** The kernel closes a dead process's connections a moment before it releases the lock. */
+/** The kernel closes a dead process's connections just before it releases the lock. */
 const deadLockTriesMax = 100;
 /** Waits for a command, or for a service that stops. */
 const busyLockTriesMax = 200;
@@ -54,13 +57,13 @@ const lockRetryMs = 20;
 export interface ServiceFolderOptions {
   readonly dataDir: string;
   readonly start: ServiceStart;
-  /** Of this process, for the service to take over from. */
+  /** Data of this process for its predecessor. */
   readonly hello: TakeoverHello;
   readonly takeover?: boolean | undefined;
   readonly log: Logger;
 }
 
-/** The locked folder, or that of a service to take over from. Only `examine` gives what changes it. */
+/** The locked folder, or the predecessor's. Only `examine` returns a changeable one. */
 export class ServiceFolder {
   readonly folder: DataFolder;
   /** The service that this process takes over from. It owns the folder until `examine`. */
@@ -83,8 +86,8 @@ export class ServiceFolder {
   }
 
   /**
-   * Locks the folder, or finds the service to take over from: the one that runs, at a `takeover`, or one whose successor has
-   * died.
+   * Locks the folder, or finds the service to take over from: the running one, at a `takeover`, or one whose successor
+   * has died.
    * @throws DataFolderError if the folder is locked, or cannot be taken over
    */
   static async lock(options: ServiceFolderOptions): Promise<ServiceFolder> {
@@ -118,7 +121,7 @@ export class ServiceFolder {
     let inspection = await inspectFolder(folder, predecessor === undefined ? 'start' : 'quick');
     if (this.#start === 'scans-anew' && isScansLost(inspection.faults)) {
       const aside = await beginScansAnew(folder, inspection);
-      log.warn({ aside }, 'statistics begin anew');
+      log.warn({ aside }, 'statistics restarted');
       inspection = await inspectFolder(folder);
     }
     assertSound('start', folder, inspection);
@@ -130,26 +133,29 @@ export class ServiceFolder {
     return new ExaminedFolder(folder, inspection, log);
   }
 
-  /** Asks the running service, which has the data files open, for faults: if there are any, it continues. @throws DataFolderError */
+  /**
+   * Asks the running service, which has the data files open, for faults. If it finds any, it continues. @throws
+   * DataFolderError
+   */
   async #askForFaults(): Promise<void> {
     const { folder, predecessor } = this;
     const runs = async (): Promise<boolean> => (await folderOwner(folder)) === 'running';
     if (predecessor === undefined || !(await runs())) return;
     const access = await serviceAccess(folder).catch(async (error: unknown) => {
-      // One that has died meanwhile has nothing to continue.
+      // A service that died in the meantime needs no answer.
       if (await runs()) throw error;
     });
     if (access !== undefined) assertSound('take over', folder, await access.inspect());
   }
 
-  /** Lets another process take over from this one, and commands ask it. Call it after `begin` of the examined folder. */
+  /** Accepts takeovers and commands. Call it after `begin` of the examined folder. */
   hostTakeovers(host: TakeoverHost, commands: CommandTable): void {
     if (this.#lock !== undefined) {
       this.#hosting = hostTakeovers(this.#lock, host, this.#log, commands);
     }
   }
 
-  /** Call it before what commands use closes. */
+  /** Call it before closing modules that commands use. */
   async endCommands(): Promise<void> {
     await this.#hosting?.endCommands();
   }
@@ -193,13 +199,13 @@ export class ExaminedFolder {
     assertSound('start', this.#folder, this.#inspection);
   }
 
-  /** Makes the parts that a first start lacks. */
+  /** Makes the missing parts of a first start. */
   async make(randomBytes: RandomBytes): Promise<void> {
     await makeInstallation(this.#folder, this.#inspection, randomBytes);
   }
 
   /**
-   * Call it before anything gives out a number or writes to the stores.
+   * Call it before any number is assigned and before any write to the stores.
    * @param raise which numbers move; a core of a cluster raises only its blocks
    */
   async begin(management: Management, raise = raiseNumbers): Promise<void> {
@@ -265,7 +271,7 @@ export interface CommandFolder {
 
 /**
  * Locks the folder for a command while no service runs.
- * @param purpose `fill` makes a new installation where there is none
+ * @param purpose `fill` makes a new installation in an empty folder
  * @throws DataFolderLockedError if another process has it, DataFolderError if it has faults
  */
 export async function openInstallation(

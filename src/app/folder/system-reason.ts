@@ -1,22 +1,22 @@
-/** The reasons for which the system refuses to read or write, in words. */
+/** System errors of reads and writes, in words. */
 import { DataFolderError } from './data-folder.ts';
 
 const meanings: Readonly<Record<string, string>> = {
-  ENOSPC: 'no space is left there',
-  EDQUOT: 'the quota of this user is used up there',
-  EFBIG: 'its file system takes no file of that size',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota of this user is used up',
+  EFBIG: 'its file system does not allow a file of that size',
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',
   EROFS: 'it is mounted read-only',
   EIO: 'its disk cannot be read or written',
-  ENODEV: 'its disk is gone',
-  ENXIO: 'its disk is gone',
-  ESTALE: 'its disk is gone',
-  ENOTCONN: 'its disk is gone',
+  ENODEV: 'its disk is missing',
+  ENXIO: 'its disk is missing',
+  ESTALE: 'its disk is missing',
+  ENOTCONN: 'its disk is missing',
   EMFILE: 'this process has too many open files (ulimit -n)',
 };
 
-/** LMDB gives only the system's texts. */
+/** LMDB reports only the system's texts. */
 const texts: ReadonlyArray<readonly [RegExp, string]> = [
   [/no space left/i, 'ENOSPC'],
   [/quota exceeded/i, 'EDQUOT'],
@@ -42,7 +42,7 @@ export function systemReason(error: unknown): string | undefined {
   return meaning === undefined ? code : `${meaning} (${code})`;
 }
 
-/** A DataFolderError with the system's reason; any other error as it is. */
+/** A DataFolderError with the system's reason; any other error unchanged. */
 export function inWords(error: unknown, message: (reason: string) => string): unknown {
   const reason = error instanceof DataFolderError ? undefined : systemReason(error);
   return reason === undefined ? error : new DataFolderError(message(reason));

@@ -1,5 +1,5 @@
 /**
- * Returns freed memory to the system, because threads mostly hold memory that they needed once:
+ * Returns freed memory to the system, because threads otherwise keep most of it:
  *
  *   V8      the space of young objects does not double during a start: 20 MB less when ready. Threads that redirect or count
  *           have a bound (supervised-thread.ts). If memory is scarce, code takes 16 MB less.
@@ -13,14 +13,14 @@ import { setFlagsFromString } from 'node:v8';
 import type { Environment } from '../../platform/config/environment.ts';
 import { isMemoryScarce, measureResources, type Resources } from './machine-plan.ts';
 
-/** Of glibc, in bytes; other libraries ignore it. Unset, the bound begins here and grows. */
+/** For glibc, in bytes; other libraries ignore it. Unset, the bound starts here and grows. */
 const settings = { MALLOC_MMAP_THRESHOLD_: '131072' };
 const scarceSettings = { ...settings, MALLOC_ARENA_MAX: '2' };
 
 const smallNursery = '--semi-space-growth-factor=1';
 const smallCode = '--optimize-for-size';
 
-/** The environment with the settings; undefined if it has them. Settings of an operator stay. */
+/** The environment with the settings; undefined if they are set. An operator's settings stay. */
 export function leanEnvironment(
   environment: Environment,
   resources: Resources,
@@ -49,6 +49,6 @@ export function restartLean(environment: Environment): void {
   try {
     process.execve?.(execPath, [execPath, ...programArguments(argv.slice(2))], lean);
   } catch {
-    // A sandbox may forbid it: the service takes more memory.
+    // A sandbox may forbid it; the service then uses more memory.
   }
 }

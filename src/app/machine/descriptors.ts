@@ -1,5 +1,5 @@
 /**
- * Shares the process's descriptors, so that a crowd on one port takes none from journals, stores and other ports.
+ * Divides the process's descriptors, so that a crowd on one port takes none from journals, stores and other ports.
  *
  *   limit (nofile)
  *     reserved      threads, stores, journals, commands, a few of everything else: never for connections
@@ -20,7 +20,7 @@ const metricsConnections = 16;
 const freeMin = 64;
 /** Half of them are for short links. */
 const freePerRedirectThread = 16;
-/** Memory ends before more are open. */
+/** Memory runs out before more are open. */
 const limitMost = 1_048_576;
 /** Idle connections of one thread to receivers: more are no faster. */
 const idleReceiversMax = 1_000;

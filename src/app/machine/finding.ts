@@ -1,6 +1,6 @@
-/** What `quietzone doctor` and a start find. */
+/** Findings of `quietzone doctor` and of a start. */
 export interface DoctorFinding {
-  /** warn: it runs as it is, but is seldom meant so. */
+  /** warn: works, but is seldom intended. */
   readonly level: 'ok' | 'warn' | 'bad';
   readonly text: string;
 }

@@ -21,10 +21,10 @@ export class MachineLimitError extends Error {
   override readonly name = 'MachineLimitError';
 }
 
-/** Infinity = no limit is known. */
+/** Infinity = no known limit. */
 export interface Limits {
   readonly openFiles: number;
-  /** Threads and processes that are left to the user, and to the container. */
+  /** Threads and processes left to the user and to the container. */
   readonly userThreads: number;
   readonly containerThreads: number;
   readonly addressSpaceBytes: number;
@@ -39,7 +39,7 @@ const openFilesAmple = 4_096;
 /** Threads of Node: the main thread, libuv's four, V8's four, signals; the bundler of a first start; drawing on all cores. */
 const ownThreadsLeast = 12;
 const ownThreadsAmple = 64;
-/** Above it, the threads of the user's other processes do not matter and are not counted. */
+/** Above this limit, the user's other threads are not counted. */
 const userThreadsFew = 4_096;
 /** Measured with one thread of each kind: below 60 GiB webhooks fail, below 48 the start. */
 const addressSpaceLeast = 48 * gibibyte;
@@ -102,7 +102,7 @@ function threadLimit(
   const own = redirect + shards + pool + webhooks;
   const [least, ample] = [own + ownThreadsLeast, own + ownThreadsAmple];
   const text = (expected: number): string =>
-    `${limit} threads are left to ${whose}, expected at least ${expected}: raise that, or lower the thread settings`;
+    `${limit} threads are left to ${whose}, expected at least ${expected}: raise the limit, or lower the thread settings`;
   if (limit < least) return bad(text(least));
   if (limit < ample) return warn(text(ample));
   return good(`${limit} threads are left to ${whose}`);
@@ -157,7 +157,7 @@ export function readLimits(dataDir: string): Limits {
   };
 }
 
-/** Threads of this user's other processes. Linux limits no threads of root. */
+/** Threads of this user's other processes. Linux does not limit root. */
 function othersThreads(): number {
   const pattern = new RegExp(`^Uid:\\s+${process.getuid?.()}\\s[^]*^Threads:\\s+(\\d+)`, 'm');
   const ids = process.getuid?.() === 0 ? [] : readdirSync('/proc').filter((name) => +name > 0);

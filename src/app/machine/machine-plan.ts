@@ -1,6 +1,6 @@
 /**
- * Plans threads by the machine's or container's cores, and memory by its limit. All such figures are here; `npm run bench --
- * --only memory` measures them.
+ * Plans threads by the machine's or container's cores, and memory by its limit. This file has all such figures; `npm
+ * run bench -- --only memory` measures them.
  *
  *     below 1 GiB   each cache is bounded by a share of the limit
  *     any limit     a core counts only if it comes with 128 MB
@@ -26,7 +26,7 @@ export interface Resources {
   readonly memoryBytes: number;
 }
 
-/** Of the machine, or of the container around this process. */
+/** Of the machine, or of this process's container. */
 export function measureResources(): Resources {
   // Without a limit: 0, or more than any machine has.
   const limit = process.constrainedMemory() || Infinity;
@@ -91,7 +91,7 @@ export function shardBounds(resources: Resources = measureResources()) {
 export const attemptsMax = (resources: Resources = measureResources()): number =>
   Math.min(4_096, share(resources, bytesPerActor * 32));
 
-/** The configuration with what takes memory bounded by its share, where memory is scarce. */
+/** The configuration; if memory is scarce, with bounded caches. */
 export function fitToMemory(config: Config, resources: Resources = measureResources()): Config {
   const { images, scans } = config;
   const bounded = (bytes: number, parts: number): number =>

@@ -1,4 +1,4 @@
-/** What a start checks before it opens anything: free ports, machine limits, and valid settings that are seldom wanted. */
+/** Checks before a start opens any store: free ports, machine limits, and valid but unusual settings. */
 import type { Config } from '../../platform/config/config.ts';
 import { assertPortFree, assertTlsFiles } from '../../platform/uws/port.ts';
 import { isLocalUrl, isLoopback } from '../../model/address.ts';
@@ -38,7 +38,7 @@ export async function examineMachine(
 }
 
 export function configWarnings(config: Config): string[] {
-  // An edge makes no codes and takes no passwords.
+  // An edge does not create codes or receive passwords.
   if (config.cluster.role === 'edge') return [];
   return [localLinks(config), plainApi(config)].filter((warning) => warning !== undefined);
 }
@@ -46,8 +46,8 @@ export function configWarnings(config: Config): string[] {
 function localLinks({ shortUrlBase }: Config): string | undefined {
   if (!isLocalUrl(shortUrlBase)) return undefined;
   return (
-    `short links begin with ${shortUrlBase}, which no phone can open: codes printed now keep this address; ` +
-    'before printing set shortUrlBase (QZ_SHORT_URL_BASE) to an address that phones reach'
+    `short links begin with ${shortUrlBase}, which phones cannot open: codes printed now keep this address; ` +
+    'before you print, set shortUrlBase (QZ_SHORT_URL_BASE) to an address that phones can reach'
   );
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../../engine/counting/shard-threads.ts';
 
 const microsecondsPerSecond = 1_000_000;
-/** Bytes of a journal record with an ordinary user agent: turns a lag in bytes into scans. */
+/** Bytes of a journal record with an ordinary user agent: converts a lag in bytes to scans. */
 const typicalRecordBytes = 160;
 
 export interface EngineMetricsOptions {
@@ -79,7 +79,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   );
 }
 
-/** For every node, also one that does not count. */
+/** For every node, even without counting. */
 export function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
   type State = RedirectThreads['states'][number];
   const byThread = (value: (state: State) => number) => () =>
@@ -198,7 +198,7 @@ function registerStores(
   );
 }
 
-/** @param damagedCount links that are refused because their targets are damaged */
+/** @param damagedCount links refused because their targets are damaged */
 export function registerLinkTable(
   metrics: Metrics,
   links: LinkWriter,

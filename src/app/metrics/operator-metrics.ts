@@ -1,4 +1,4 @@
-/** Health checks and the metrics that an operator alerts on, for each node. */
+/** Health checks and metrics for an operator's alerts, on each node. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../platform/config/config.ts';
@@ -21,7 +21,7 @@ interface Node {
   readonly folder: DataFolder;
 }
 
-/** @returns makes the answer of `/health/ready` */
+/** @returns a function that makes the answer of `/health/ready` */
 export function meteredHealth(
   metrics: Metrics,
   { config, clock, folder }: Node,
@@ -35,7 +35,7 @@ export function meteredHealth(
   metrics.gauge('quietzone_build_info', 'The program, always 1', ['version', 'commit'], () => [
     { labels: { version, commit }, value: 1 },
   ]);
-  // No value while the folder is away: `quietzone_ready` shows that.
+  // No value while the folder is missing: `quietzone_ready` shows that.
   metrics.gauge('quietzone_data_free_bytes', 'Free disk of the data folder', [], () =>
     existsSync(folder.path) ? freeBytes(folder.path) : [],
   );
@@ -67,10 +67,10 @@ export function engineChecks(options: {
   const { threads, codes } = engine;
   const { links } = codes;
   const { isStopping = () => threads.isStopping } = options;
-  const full = 'the store cannot be written: changes are refused, redirects continue';
+  const full = 'cannot write to the store: changes are refused, redirects continue';
   const damaged = 'short links are refused: their targets are damaged, restore a backup';
-  const excess = 'changed links do not fit into the link table, delete codes';
-  const lost = 'a journal had lost its newest segment at this start: the log has the loss';
+  const excess = 'changed links do not fit into the link table: delete codes';
+  const lost = 'a journal lost its newest segment before this start: see the log';
   return [
     { name: 'running', problem: () => (isStopping() ? 'the service is stopping' : undefined) },
     threads.folder.healthCheck,
@@ -99,7 +99,7 @@ export function engineChecks(options: {
 
 const shedEveryMs = 10_000;
 
-/** Counts and logs connections that were closed because their listener was full. @returns ends the watch */
+/** Counts and logs connections closed because their listener was full. @returns ends the watch */
 export function watchShedConnections(
   metrics: Metrics,
   log: Logger,
@@ -123,10 +123,7 @@ export function watchShedConnections(
         const connections = shed - (logged.get(listener) ?? 0);
         if (connections <= 0) continue;
         logged.set(listener, shed);
-        log.warn(
-          { listener, connections },
-          'connections closed, all places of the listener are taken',
-        );
+        log.warn({ listener, connections }, 'connections closed, listener is full');
       }
     },
   });

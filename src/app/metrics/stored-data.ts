@@ -1,8 +1,9 @@
 /**
  * Reports damaged records of all stores: a log line for each, a health check, a metric.
  *
- * Each thread notes the damage that it reads, and shards send theirs with their figures. A record that several threads have
- * found counts once. It is a warning only: the service serves all other records. A file that LMDB gives up ends the process.
+ * Each thread notes the damage that it reads; shards send theirs with their figures. A record found by several threads
+ * counts once. Damage is only a warning: the service serves all other records. If LMDB gives up a file, the process
+ * ends.
  */
 import type { DamagedRecord } from '../../store/damage.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
@@ -14,7 +15,7 @@ import type { Signal } from '../../model/signal.ts';
 const loggedMax = 100;
 /** More damaged records are not counted. */
 const recordsMax = 10_000;
-/** How often LMDB's state is polled: a thread that waits for LMDB cannot report that a commit was refused. */
+/** Interval of polling LMDB's state: a thread that waits for LMDB cannot report a refused commit. */
 const lostEveryMs = 5_000;
 
 export interface StoredDataOptions {
@@ -39,7 +40,7 @@ export class StoredData {
   readonly #counts = new Map<string, DamageCount>();
   readonly #listening: Array<() => void> = [];
 
-  /** Begins at once. */
+  /** Starts at once. */
   constructor(options: StoredDataOptions, metrics: Metrics) {
     this.#options = options;
     const { environments, shards, log } = options;
@@ -75,8 +76,8 @@ export class StoredData {
       this.#counts.set(label, { file, table, count: (this.#counts.get(label)?.count ?? 0) + 1 });
       const { log } = this.#options;
       const count = this.#seen.size;
-      if (count <= loggedMax) log.error({ file, table, record: key }, 'a stored record is damaged');
-      if (count === loggedMax) log.error('further damaged records are counted and not logged');
+      if (count <= loggedMax) log.error({ file, table, record: key }, 'stored record damaged');
+      if (count === loggedMax) log.error('further damaged records are only counted');
     }
   }
 
@@ -97,10 +98,10 @@ export class StoredData {
 }
 
 /**
- * Ends a process to which LMDB refuses a data file: if a meta page cannot be written (a bad disk), LMDB gives up the file in
- * all threads, and a thread that tries to write may wait forever or break the heap of lmdb-js. Commits are complete and
- * answered scans are in the journals, so a new process continues without a loss.
- * @param refused fired when other threads may have had one @returns ends the watch
+ * Ends the process if LMDB gives up a data file. When a meta page cannot be written (a bad disk), LMDB gives up the
+ * file in all threads, and a thread that tries to write may wait forever or break the heap of lmdb-js. Commits are
+ * complete and answered scans are in the journals, so a new process continues without loss.
+ * @param refused fires when another thread may have failed @returns ends the watch
  */
 export function watchLostStores(
   environments: readonly StoreEnvironment[],
@@ -110,11 +111,8 @@ export function watchLostStores(
   const endIfLost = (environment: StoreEnvironment): void => {
     if (!environment.isLost) return;
     const file = environment.path;
-    log.fatal(
-      { file },
-      'LMDB gave up the file after a failed write: the process ends, start it again',
-    );
-    // An exit would wait for the threads that wait for LMDB, or abort.
+    log.fatal({ file }, 'LMDB gave up the file after a failed write, exiting');
+    // An exit would wait for threads that wait for LMDB, or abort.
     process.kill(process.pid, 'SIGKILL');
   };
   const check = (): void => environments.forEach(endIfLost);

@@ -1,5 +1,5 @@
 /**
- * Sends and receives messages over a socket, in order. It skips a line that is not a message. A line or a queue that exceeds
+ * Sends and receives messages over a socket, in order. Lines that are not messages are skipped. A line or a queue above
  * its bound ends the connection.
  */
 import type { Socket } from 'node:net';
@@ -15,7 +15,7 @@ import {
 
 /** Messages that have arrived and are not read yet. */
 const receivedMax = 10_000;
-/** Twice the longest line: if more waits to be sent, the other side does not read. */
+/** Twice the longest line: above that, the other side does not read. */
 const sentBytesMax = 2 * answerLengthMax;
 
 export class Channel {

@@ -10,19 +10,19 @@ import { type FolderLock, refuseConnection } from '../folder/folder-lock.ts';
 import { commandBytesMax, type DataVersions, type Message, protocol } from './messages.ts';
 import { pidNamespace } from './predecessor-connection.ts';
 
-/** What the running service does for a successor. */
+/** The running service's steps for a successor. */
 export interface TakeoverHost {
   readonly release: string;
   readonly dataVersions: DataVersions;
   readonly journals: readonly number[];
   readonly ports: readonly number[];
-  /** Why a takeover may not begin, as the end of "Cannot take over: …". Undefined = it may. */
+  /** The reason against a takeover, as the end of "Cannot take over: …". Undefined = allowed. */
   readonly refusal: string | undefined;
   /** True = it only redirects, and waits for its next successor. */
   readonly hasYielded: boolean;
-  /** Ends everything but redirects. If a successor dies, the next one calls it again. */
+  /** Ends all but redirects. If a successor dies, the next one calls it again. */
   yield(): Promise<void>;
-  /** Stops listening. Resolves when nothing is written any more. */
+  /** Stops listening. Resolves after the last write. */
   finish(): Promise<void>;
   /** The process may exit. */
   ended(): void;
@@ -31,9 +31,9 @@ export interface TakeoverHost {
 }
 
 export interface Hosting {
-  /** Refuses new commands; resolves when those that run have ended. */
+  /** Refuses new commands; resolves when the running ones have ended. */
   endCommands(): Promise<void>;
-  /** A takeover under way ends with the process. */
+  /** A running takeover ends with the process. */
   close(): Promise<void>;
 }
 
@@ -62,12 +62,12 @@ export function hostTakeovers(
     }
     const refusal = refusalOf(host, first, successor !== undefined);
     if (refusal !== undefined) {
-      log.warn({ refusal, release: first.release }, 'a takeover was refused');
+      log.warn({ refusal, release: first.release }, 'takeover refused');
       return channel.sendLast({ type: 'refused', reason: `Cannot take over: ${refusal}` });
     }
     successor = channel;
     await yieldTo(channel, host, log.child({ release: first.release }), commands);
-    // After a takeover it stays: this process has nothing left to yield.
+    // Stays after a takeover: this process cannot yield again.
     if (channel.isClosed) successor = undefined;
   };
   lock.onConnection = (socket) => {
@@ -93,23 +93,23 @@ async function yieldTo(
   log: Logger,
   commands: HostedCommands,
 ): Promise<void> {
-  log.info('a successor is booting');
+  log.info('takeover started, successor is booting');
   const { release, journals, ports } = host;
   successor.send({ type: 'accepted', release, pid: process.pid, journals, ports });
-  if ((await successor.receive(['ready'])) === 'gone') return log.warn('the successor has died');
-  log.info('the successor is ready, yielding to it');
+  if ((await successor.receive(['ready'])) === 'gone') return log.warn('successor died');
+  log.info('successor ready, yielding');
   await commands.close();
   await host.yield();
   successor.send({ type: 'yielded' });
-  log.info('yielded to the successor: redirecting until it listens');
+  log.info('yielded, redirecting until the successor listens');
   if ((await successor.receive(['listening'])) === 'gone') {
-    log.error('the successor has died: redirecting until the next one starts');
+    log.error('successor died, redirecting until the next start');
     return host.orphaned();
   }
-  log.info('the successor listens, handing over redirects');
+  log.info('successor listening, handing over redirects');
   await host.finish();
   successor.sendLast({ type: 'ended' });
-  log.info('the successor has taken over');
+  log.info('takeover complete');
   host.ended();
 }
 
@@ -122,9 +122,9 @@ function refusalOf(
   isTakenOver: boolean,
 ): string | undefined {
   if (hello.protocol !== protocol) {
-    return `this release knows protocol ${hello.protocol} of takeovers, the running one ${protocol}; stop it, then start this one`;
+    return `this release uses takeover protocol ${hello.protocol}, the running one ${protocol}; stop it, then start this one`;
   }
-  if (isTakenOver) return 'another takeover is under way';
+  if (isTakenOver) return 'another takeover is running';
   if (hello.pidNamespace !== pidNamespace()) {
     return 'the running service is in another container; stop it, then start this one';
   }

@@ -1,5 +1,5 @@
 /**
- * What a running service and another process say to each other, as lines of JSON over the folder's lock (folder-lock.ts).
+ * Messages between a running service and another process, as lines of JSON over the folder's lock (folder-lock.ts).
  *
  *   another start                                     running service (host-takeovers.ts)
  *     status --->
@@ -20,19 +20,19 @@
  *                          <--- yielded                 it only redirects, and writes its own journals
  *     locks the folder, opens the stores, loads the links, listens for redirects
  *     listening --->                                    stops listening, syncs its journals, sends clients to new connections
- *                          <--- ended                   it writes nothing any more
+ *                          <--- ended                   it has stopped writing
  *     counts the predecessor's journals, opens the API  exits when its connections are closed
  *
  * If the connection ends, the other process has died.
  *
- *   before `ready`   the running service continues as if nothing had happened
+ *   before `ready`   the running service continues unchanged
  *   after `ready`    a predecessor whose successor dies locks the folder again, redirects, and yields to the next start; after
  *                    60 s without one it exits
  */
 import type { Fault, FailureCode } from '../../model/failure.ts';
 import { parseJson } from '../../platform/small-files.ts';
 
-/** Every protocol has the same fields of `takeover`, so that a release can refuse another protocol in words. */
+/** All protocols share the fields of `takeover`, so that a release can refuse another protocol with a reason. */
 export const protocol = 1;
 /** Longest line of a command with its input. */
 export const commandBytesMax = 1_048_576;
@@ -40,12 +40,12 @@ export const commandBytesMax = 1_048_576;
 export const answerLengthMax = 67_108_864;
 
 const anything: unknown = undefined;
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an example that any value is like
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an example of any value
 const anyCode = anything as FailureCode | null;
 const faults: readonly Fault[] = [{ path: '', code: '', message: '' }];
 const numbers: readonly number[] = [0];
 
-/** An example of each message: its fields have the types of these. */
+/** An example of each message, which gives the types of its fields. */
 const examples = {
   status: {},
   command: { name: '', input: anything },
@@ -84,7 +84,7 @@ export const isOf = <Type extends MessageType>(
   types: readonly Type[],
 ): message is Message<Type> => types.some((type) => type === message.type);
 
-/** Undefined for a line that is no message. */
+/** Undefined if the line is not a message. */
 export function parseMessage(line: string): Message | undefined {
   const value = parseJson(line);
   return isMessage(value) ? value : undefined;

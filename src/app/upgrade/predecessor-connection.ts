@@ -47,7 +47,7 @@ export class PredecessorConnection {
     if (accepted === 'gone') return undefined;
     const { pid, release } = accepted;
     channel.log = log.child({ pid, release });
-    channel.log.info('takeover started, booting next to the running service');
+    channel.log.info('takeover started, running service continues');
     return new PredecessorConnection(channel, accepted, msMax);
   }
 
@@ -56,8 +56,7 @@ export class PredecessorConnection {
     return this.#channel.isClosed;
   }
 
-  /**
-   * Reports that this process is booted. Resolves when the predecessor only redirects, or is gone.
+  /** Reports that this process is booted. Resolves when the predecessor only redirects, or has ended.
    * @throws DataFolderError if it takes too long
    */
   async yield(): Promise<void> {
@@ -69,11 +68,11 @@ export class PredecessorConnection {
     try {
       await ask(this.#channel, { type: 'listening' }, 'ended', this.#msMax);
     } catch (err) {
-      this.#channel.log?.error({ err }, 'killing the old process: it hangs');
+      this.#channel.log?.error({ err }, 'old process hangs, killing it');
       this.#kill();
     }
     await this.#channel.closed;
-    this.#channel.log?.info('the old process has ended');
+    this.#channel.log?.info('old process ended');
   }
 
   /** The connection ends with the process. Only a process of this user can have sent the id. */
@@ -88,7 +87,7 @@ export class PredecessorConnection {
     }
   }
 
-  /** Gives the takeover up. */
+  /** Gives up the takeover. */
   close(): void {
     this.#channel.destroy();
   }

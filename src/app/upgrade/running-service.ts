@@ -14,14 +14,14 @@ import type { Engine } from '../open-engine.ts';
 import { shipped } from '../../platform/shipped.ts';
 import type { Services } from '../services.ts';
 
-/** How long this process only redirects: then no successor has come, or the one that came hangs. */
+/** Longest time of only redirecting: after it, a successor is missing or hangs. */
 const yieldedMsMax = 60_000;
 
 interface RunningServiceOptions {
   readonly base: Base;
   readonly engine: Engine;
   readonly service: ServiceFolder;
-  /** It closes them. */
+  /** Closed by this class. */
   readonly services: Services;
 }
 
@@ -41,12 +41,12 @@ export class RunningService implements TakeoverHost {
     this.#options = options;
   }
 
-  /** Resolves when the process has nothing left to do. */
+  /** Resolves when the process may exit. */
   get takenOver(): Promise<void> {
     return this.#takenOver.promise;
   }
 
-  /** Resolves when this process only redirects, and no successor has come. */
+  /** Resolves when this process only redirects and has no successor. */
   get failed(): Promise<void> {
     return this.#abandoned.promise;
   }
@@ -80,15 +80,15 @@ export class RunningService implements TakeoverHost {
   yield(): Promise<void> {
     clearTimeout(this.#yieldedTimer);
     this.#yieldedTimer = setTimeout(() => {
-      this.#abandon('no successor serves: exiting, so that the service is started again');
+      this.#abandon('no successor is serving, exiting for a restart');
     }, yieldedMsMax);
     return (this.#yielding ??= this.#yield());
   }
 
-  /** What fails here is the successor's to repair: its shards count from the journals, its services read the stores. */
+  /** The successor repairs failures here: its shards count from the journals, its services read the stores. */
   async #yield(): Promise<void> {
     const { base, engine } = this.#options;
-    const failed = (err: unknown): void => base.log.error({ err }, 'yielding was not clean');
+    const failed = (err: unknown): void => base.log.error({ err }, 'yielding failed in part');
     await this.#closeServices().catch(failed);
     await engine.threads.stopCounting().catch(failed);
     this.#hasYielded = true;

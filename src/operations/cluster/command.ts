@@ -1,4 +1,4 @@
-/** `quietzone cluster`: what the running node of this machine does (running.ts), and commands for a stopped one (stopped.ts). */
+/** `quietzone cluster`: commands for this machine's running node (running.ts) and for a stopped one (stopped.ts). */
 import { type Command, Option } from 'commander';
 import type { Config } from '../../platform/config/config.ts';
 import {
@@ -11,7 +11,7 @@ import {
 
 /** Of `serve` and of commands that need the role. */
 export const roleOption = (): Option =>
-  new Option('--role <role>', 'of this machine in a cluster (cluster.role)').choices([
+  new Option('--role <role>', 'role of this machine in a cluster (cluster.role)').choices([
     'all',
     'core',
     'edge',
@@ -45,7 +45,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
   const cluster = program.command('cluster').description('the cluster of this machine');
   cluster
     .command('status')
-    .description('show which node leads, which are connected, and how far each has followed')
+    .description('show the leader, connected nodes, and how far each has followed')
     .option('--json', 'print JSON for scripts')
     .addOption(roleOption())
     .option(...configOption)
@@ -64,7 +64,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
     });
   cluster
     .command('leave <node>')
-    .description('remove a stopped node that will not come back')
+    .description('remove a node that is stopped for good')
     .option(...configOption)
     .action(async (node: string, options: CommonOptions) => {
       const { leave } = await import('./running.ts');
@@ -78,7 +78,7 @@ function addStoppedCommands(cluster: Command, context: CommandContext): void {
   cluster
     .command('adopt')
     .description(
-      'make the data of a machine alone, or of a restored backup, the first core of a new cluster; it must be stopped',
+      'make a stopped single machine, or a restored backup, the first core of a new cluster',
     )
     .addOption(roleOption())
     .option(...configOption)
@@ -103,7 +103,7 @@ function addStoppedCommands(cluster: Command, context: CommandContext): void {
   cluster
     .command('reseed')
     .description(
-      'begin the logs with the data of this core after the brokers lost theirs; all cores must have stopped following',
+      'restart the logs from this core after the brokers lost their data; all cores must have stopped following',
     )
     .option('--most-advanced', 'no other core has a higher epoch, or in it a higher position')
     .addOption(roleOption())

@@ -1,4 +1,4 @@
-/** `quietzone cluster status`, `handover` and `leave`: what the running node of this machine does. */
+/** `quietzone cluster status`, `handover` and `leave`: requests to this machine's running node. */
 import {
   type ClusterStatus,
   type NodeStatus,
@@ -29,8 +29,8 @@ export async function status(config: Config, isJson: boolean): Promise<string> {
 /** @throws as `status` */
 export async function handOver(config: Config, to: string | undefined): Promise<string> {
   const done = await ask(config, 'cluster.handover', { to });
-  const other = to === undefined || done.leader === to ? '' : `, not ${to}, which did not take it`;
-  return `${done.leader} leads now${other}: after ${done.ms} ms`;
+  const other = to === undefined || done.leader === to ? '' : `, because ${to} did not take over`;
+  return `${done.leader} leads now${other} (after ${done.ms} ms)`;
 }
 
 /** @throws as `status` */
@@ -57,26 +57,25 @@ async function ask<Name extends keyof Results>(
     );
   }
   if (cluster.role === 'edge' && name !== 'cluster.status') {
-    throw new Failure('not_active', 'Cannot do this on an edge: use the command on a core');
+    throw new Failure('not_active', 'Cannot do this on an edge: run the command on a core');
   }
   const folder = openExistingDataFolder(dataDir);
   const answer = await askService(folder, name, input);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the node of this folder has made it
   if (answer !== undefined) return answer.result as Results[Name];
   throw new DataFolderError(
-    `No service runs in data folder ${folder.path}: start it, or use the command on another core`,
+    `No service runs in data folder ${folder.path}: start it, or run the command on another core`,
   );
 }
 
 function coreText(seen: ClusterStatus): string {
   const { node, role, epoch, position, leader, problem, nodes } = seen;
   const self = `${node} is ${role === 'active' ? 'active' : 'a standby'}, in epoch ${epoch} at position ${position}`;
-  const other =
-    leader === null ? 'no node is known to lead' : `${leader.name} leads, at ${leader.url}`;
+  const other = leader === null ? 'no known leader' : `${leader.name} leads, at ${leader.url}`;
   const lines = role === 'active' ? [self] : [self, other];
   if (problem !== null) lines.push(`problem: ${problem}`);
   const versions = versionsText(nodes);
-  if (versions !== undefined) lines.push(`an upgrade is under way: ${versions}`);
+  if (versions !== undefined) lines.push(`an upgrade is running: ${versions}`);
   return [...lines, '', tableText(nodes.map(rowOf))].join('\n');
 }
 

@@ -1,4 +1,4 @@
-/** `quietzone cluster adopt`, `join` and `reseed`: what is done to the data folder of a machine that is stopped. */
+/** `quietzone cluster adopt`, `join` and `reseed`: changes to the data folder of a stopped machine. */
 import { type Config, ConfigError } from '../../platform/config/config.ts';
 import { adopt } from '../../cluster/stopped/adopt.ts';
 import { join, type JoinOptions } from '../../cluster/stopped/join.ts';
@@ -10,7 +10,7 @@ export async function adoptText(config: Config, { progress: say }: Process): Pro
   assertCore(config, 'adopt');
   const { cluster, name, role } = await adopt({ config, say });
   return [
-    `Data folder ${config.dataDir} is now of ${name}, the first core of the new cluster ${cluster}.`,
+    `Data folder ${config.dataDir} now belongs to ${name}, the first core of the new cluster ${cluster}.`,
     `Start it as before, with the same settings: \`quietzone serve --role ${role}\`.`,
     'Then start the other nodes, each with an empty data folder: cores copy the data, edges get its links.',
   ].join('\n');
@@ -38,7 +38,7 @@ export async function joinText(
   assertCore(config, 'join');
   const aside = await join({ config, say, scans });
   return [
-    `The data of this core is in ${aside}; delete it once the core has joined and you miss no data.`,
+    `The old data of this core is in ${aside}; delete it when the core has joined and its data is complete.`,
     `Start it: it copies the data of another core, which must run: \`quietzone serve --role ${config.cluster.role}\``,
   ].join('\n');
 }

@@ -1,14 +1,14 @@
 /**
- * Makes a demo: the workspace of a chain of restaurants, with 90 days of scans, in its own data folder. The service makes all
- * of it, so it is as if it had really happened:
+ * Makes a demo: the workspace of a restaurant chain, with 90 days of scans, in its own data folder. The service makes
+ * all of it, so it looks like real use:
  *
  *   service, by a clock of the past   people, codes, campaigns, through the API            script.ts, content.ts
  *   no service                        the scans of all days, into a journal                traffic.ts, journal.ts
  *   service, by a clock of the past   counts the journal; then the last weeks: a campaign  script.ts
  *                                     ends, people order, webhooks are sent
  *
- * The same day gives the same codes and scans. The service listens on this machine alone, on ports that the system chooses.
- * `demo.json` marks the folder before anything else is in it, so that only a demo is ever written over.
+ * The same day gives the same codes and scans. The service listens only on this machine, on ports that the system
+ * chooses. `demo.json` is written to the folder first, so that only a demo is ever overwritten.
  */
 import { randomFillSync } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
@@ -29,12 +29,12 @@ import * as script from './script.ts';
 import { trafficOf } from './traffic.ts';
 
 const host = '127.0.0.1';
-/** While the demo is made, a delivery that is refused is dead after a second. */
+/** While the demo is made, a refused delivery is dead after a second. */
 const retryDelaysMs = [20, 20, 20, 20, 20, 20, 20];
 const markFile = 'demo.json';
 
 export interface DemoMark {
-  /** Of all its people; generated. */
+  /** Password of all its users; generated. */
   readonly password: string;
   readonly receiverPort: number;
   /** False while it is made. */
@@ -42,9 +42,9 @@ export interface DemoMark {
 }
 
 /**
- * @param again whether it takes the place of a complete one @param share of the standard size
- * @param port of its receiver, or the next best where it is taken @param machine all but its clocks
- * @throws DataFolderError where the folder is not one for a demo
+ * @param again whether it replaces a complete one @param share of the standard size
+ * @param port of its receiver, or another free one @param machine without its clocks
+ * @throws DataFolderError if the folder is neither empty nor a demo
  */
 export async function buildDemo(
   { environment, progress }: Pick<Process, 'environment' | 'progress'>,
@@ -82,7 +82,7 @@ export async function buildDemo(
     await besideService((scene) => script.makeWorkspace(scene, password, share));
     progress('writing 90 days of scans');
     const scans = await journalAll(config, ids, clock.today, share);
-    progress('counting them');
+    progress('counting the scans');
     clock.moveTo(script.festivalEndAgo, 23);
     await besideService(async (scene) => {
       await script.untilCounted(scene, scans);
@@ -97,7 +97,10 @@ export async function buildDemo(
   }
 }
 
-/** Settings of the environment, except those that would take a demo out of its folder or to other machines. Reads no file. */
+/**
+ * Settings of the environment, except those that would lead out of the folder or to other machines. Does not read
+ * files.
+ */
 export const demoSettings = (
   environment: Environment,
   folder: string,
@@ -113,7 +116,7 @@ export const demoSettings = (
   QZ_CLUSTER_NATS: '',
 });
 
-/** Addresses that are printed stay those of the demo as it is served. */
+/** Printed addresses are those of the served demo. */
 function whileMade(config: Config): Config {
   const local = { host, port: 0, httpPort: 0, tlsCertFile: '', tlsKeyFile: '' };
   return {
@@ -126,7 +129,7 @@ function whileMade(config: Config): Config {
   };
 }
 
-/** While no service runs: as the scans of redirect threads that have just ended. */
+/** While no service runs: like scans of redirect threads that have just ended. */
 async function journalAll(
   config: Config,
   ids: ReadonlyMap<string, string>,
@@ -148,7 +151,7 @@ async function journalAll(
   }
 }
 
-/** @returns undefined if there is no demo, or another program's file of this name */
+/** @returns undefined without a demo, or if the file belongs to another program */
 export function readDemo(folder: string): DemoMark | undefined {
   const text = readIfThere(join(folder, markFile))?.toString('utf8') ?? '';
   const { password, receiverPort = 0, complete }: Partial<DemoMark> = Object(parseJson(text));
@@ -170,11 +173,11 @@ function clearFolder(folder: string, again: boolean): void {
   }
   if (found?.complete === true && !again) {
     throw new DataFolderError(
-      `Cannot make a demo in ${folder}: there is one; serve it with --existing, or make it again with --again`,
+      `Cannot make a demo in ${folder}: it has a demo; serve it with --existing, or replace it with --again`,
     );
   }
   makeFolder(folder);
-  // The mark stays: what is left of a removal that is cut short is still a demo. The cache serves the next one.
+  // The mark stays: after an interrupted removal, the folder is still a demo. The next demo uses the cache.
   for (const name of names.filter((one) => one !== markFile && one !== 'cache')) {
     rmSync(join(folder, name), { recursive: true, force: true });
   }

@@ -1,18 +1,17 @@
 /**
  * The chain of restaurants of the demo: content.json, typed. A restaurant prints the codes of `prints`, with its changes, and
- * its own code. Days are counted back from the day on which the demo is made; negative = to come.
+ * its own code. Days are counted back from the day of the demo; negative = in the future.
  *
  *   {city}, {dark} ...   in a print: words and colors of its restaurant
  *   scans                pattern -> scans on an ordinary day in a restaurant of weight 1; `hours` and `weekdays` divide them
- *   cities               country, language, weight among travelers, first three bytes of networks of 1,024 addresses that
- *                        the bundled table of places knows as that city; the demo sends nothing to them
+ *   cities               country, language, weight among travelers, first three bytes of networks of 1,024 addresses that the bundled geo table maps to that city; the demo never contacts them
  */
 import content from './content.json' with { type: 'json' };
 
 type Numbers = Readonly<Record<string, number>>;
 
 export interface Print {
-  /** As the API takes it; `page` is where a dynamic code leads. */
+  /** As in the API; `page` is the target of a dynamic code. */
   readonly code?: { readonly name: string; readonly page?: string; readonly tags?: string[] };
   readonly design?: object;
   /** Label -> condition, label -> weight; the label is the last part of the target. */
@@ -22,9 +21,9 @@ export interface Print {
   readonly expiresAt?: number;
   readonly scanLimit?: number;
   readonly scans?: Numbers;
-  /** The day on which it was taken down. */
+  /** The day of its removal. */
   readonly until?: number;
-  /** An evening on which more people come. */
+  /** An evening with more guests. */
   readonly event?: { readonly day: number; readonly times: number };
 }
 
@@ -44,7 +43,7 @@ export interface Restaurant {
 
 const common: Prints = content.prints;
 
-/** In the order in which they opened. */
+/** In the order of their opening. */
 export const restaurants = Object.entries<Restaurant>(content.restaurants).map(
   ([prefix, { prints, ...restaurant }]): Restaurant => {
     const all = Object.entries({ ...common, ...prints }).map(([suffix, change]) => {

@@ -1,6 +1,6 @@
 /**
- * Scans into a journal of the data folder, one frame each, with the same record that a quiet redirect thread writes. The
- * next start counts them as it counts what a crash has left.
+ * Writes scans into a journal of the data folder, one frame each, with the same record as a redirect thread. The next
+ * start counts them like scans after a crash.
  */
 import type { Config } from '../../platform/config/config.ts';
 import type { DataFolder } from '../../app/folder/data-folder.ts';
@@ -20,7 +20,7 @@ const journal = 0;
 /**
  * Only while no service runs on the folder.
  * @param traffic the scans of each day @param codes by slug @param untilMs no later scan is written
- * @returns how many count @throws Error when the disk refuses
+ * @returns number of counted scans @throws Error if the disk refuses
  */
 export async function journalScans(
   { journalRoot }: DataFolder,
@@ -55,12 +55,12 @@ export async function journalScans(
 
 const agents = new Agents();
 
-/** Leads the visitors of a code as the preview of the API does. */
+/** Resolves a code's target like the API's preview. */
 function visitsOf(code: QrCodeRecord) {
   const link = compileLink(code);
   let counted = 0;
   return {
-    /** Of people who were redirected. */
+    /** Scans of redirected people. */
     counted: () => counted,
     /** @returns flags of its record */
     visit({ timeMs, address, agent, isPrefetch, country, language }: DemoScan): number {
@@ -74,7 +74,7 @@ function visitsOf(code: QrCodeRecord) {
       }
       if (isPrefetch || !isPerson) return flags;
       counted += 1;
-      // The same variant for all visits; those of the demo are equally likely.
+      // The same variant for all visits; the demo's variants are equally likely.
       const { label } = variants[address % variants.length]!;
       if (label === targetLabel) return flags;
       return routeFlags(routeNumberOf(code.routing!.labels, label));

@@ -1,17 +1,17 @@
-/** Receives the webhooks of the demo, in its process, on this machine alone. One path takes all, the other refuses all. */
+/** Receives the demo's webhooks in its process, only on this machine. One path accepts all, the other refuses all. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { systemErrorCode } from '../../model/failure.ts';
 
 const host = '127.0.0.1';
-/** What the configuration of the demo opens for its webhooks, and no more. */
+/** The only network that the demo's configuration opens for webhooks. */
 export const receiverNetwork = `${host}/32`;
 export const paths = { taking: '/orders', refusing: '/old-register' } as const;
 
-/** It keeps no process alive. @param wanted a port; the next best where it is taken */
+/** Does not keep the process alive. @param wanted a port; another free one if it is taken */
 export async function openReceiver(wanted: number) {
   const server = createServer((request, response) => {
-    // Read to its end, so that the connection can be used again.
+    // Reads to the end, so that the connection can be reused.
     request.resume().on('end', () => {
       const isTaken = request.url === paths.taking;
       response.writeHead(isTaken ? 200 : 503, { 'content-type': 'text/plain' });

@@ -1,4 +1,4 @@
-/** What `quietzone demo` does: makes the demo where there is none, then serves it together with a receiver for its webhooks. */
+/** `quietzone demo`: makes the demo if it is missing, then serves it with a receiver for its webhooks. */
 import { resolve } from 'node:path';
 import { loadConfig } from '../../platform/config/config.ts';
 import { DataFolderError } from '../../app/folder/data-folder.ts';
@@ -44,7 +44,7 @@ export async function runDemo(
 function existingDemo(folder: string): DemoMark {
   const mark = readDemo(folder);
   if (mark?.complete === true) return mark;
-  const state = mark === undefined ? 'has no demo' : 'has a demo that was not finished';
+  const state = mark === undefined ? 'has no demo' : 'has an unfinished demo';
   throw new DataFolderError(
     `Cannot serve a demo: ${folder} ${state}; \`${shipped.command} demo\` makes one`,
   );
@@ -65,6 +65,6 @@ function signIn({ password }: DemoMark): string {
   Sign in        ${owner}
   Password       ${password}
 
-  The same password is that of ${others}.
+  Same password for ${others}.
 `;
 }

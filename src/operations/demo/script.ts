@@ -1,6 +1,6 @@
 /**
- * What happened in the workspace of the demo, in the order of time and through the API. A clock of the past makes each thing
- * as old as it would be: codes and campaigns before the scans, the last weeks after these are counted.
+ * The history of the demo's workspace, in order of time and through the API. A clock in the past gives each event its
+ * age: codes and campaigns before the scans, the last weeks after the scans are counted.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
@@ -10,18 +10,18 @@ import { bodiesOf, logoOf, restaurants, site } from './content.ts';
 import { paths } from './receiver.ts';
 import { chanceOf, days, pick } from './traffic.ts';
 
-/** In a domain that nobody can register (RFC 2606). */
+/** In a reserved domain (RFC 2606). */
 export const owner = 'owner@saffron-and-rye.example';
 export const colleagues = [
   { email: 'ana@saffron-and-rye.example', name: 'Ana Duarte', role: 'editor' },
   { email: 'tom@saffron-and-rye.example', name: 'Tom Keller', role: 'viewer' },
 ] as const;
 
-/** The machine's clock, moved back: the stores record what is made as made at that time. It only moves forward. */
+/** The machine's clock, moved back: the stores record this time. It only moves forward. */
 export class PastClock implements Clock {
-  /** UTC day on which the demo is made. */
+  /** UTC day of making the demo. */
   readonly today = dayOf(systemClock.now());
-  /** A boot that never was, so that the next start goes by the wall clock. */
+  /** An invented boot id, so that the next start uses the wall clock. */
   readonly steady = { bootId: '', sinceBootMs: () => this.now() };
   #behindMs = Infinity;
 
@@ -33,7 +33,7 @@ export class PastClock implements Clock {
     return systemClock.monotonicMs();
   }
 
-  /** At most to the machine's own time. @param ago days before today @param hour UTC */
+  /** At most to the machine's time. @param ago days before today @param hour UTC */
   moveTo(ago: number, hour: number): void {
     const behindMs = systemClock.now() - (this.today - ago) * dayMs - hour * hourMs;
     this.#behindMs = Math.max(0, Math.min(this.#behindMs, behindMs));
@@ -44,7 +44,7 @@ export class PastClock implements Clock {
   }
 }
 
-/** What the demo reads of answers; each has the fields of its operation (/docs). */
+/** The fields of answers that the demo reads. */
 interface Answer {
   readonly id: string;
   readonly token: string;
@@ -84,11 +84,11 @@ export interface Scene {
   readonly ids: Map<string, string>;
 }
 
-/** The days on which the service starts that makes the workspace, and its last weeks. */
+/** The days of the two service starts: one makes the workspace, one the last weeks. */
 export const beginAgo = days + 5;
 export const festivalEndAgo = 16;
 
-/** @param password of all people @param share of the scans of a demo of the standard size */
+/** @param password of all users @param share of the standard number of scans */
 export async function makeWorkspace(scene: Scene, password: string, share: number): Promise<void> {
   const { api, clock, ids } = scene;
   const time = (ago: number): string => isoTime((clock.today - ago) * dayMs);
@@ -161,7 +161,7 @@ export async function makeLastWeeks(scene: Scene, receiver: string): Promise<voi
   });
 }
 
-/** Until so many scans are counted. */
+/** Waits until this many scans are counted. */
 export async function untilCounted({ api, clock }: Scene, scans: number): Promise<void> {
   const range = `from=${clock.date(days - 1)}&to=${clock.date(0)}`;
   await until('counted scans', async () => {
@@ -169,7 +169,7 @@ export async function untilCounted({ api, clock }: Scene, scans: number): Promis
   });
 }
 
-/** Asks less often than the limit of requests allows, and longer than a demo that works needs. */
+/** Asks less often than the request limit, and longer than a working demo needs. */
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   for (let asked = 0; asked < 400; asked += 1) {
     if (await isSo()) return;
@@ -178,7 +178,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   throw new Error(`Cannot make the demo: no ${what} yet`);
 }
 
-/** Of codes whose slugs end so. */
+/** Ids of codes with these slug suffixes. */
 const idsOf = ({ ids }: Scene, ...suffixes: readonly string[]): readonly string[] =>
   [...ids].flatMap(([slug, id]) => (suffixes.some((suffix) => slug.endsWith(suffix)) ? [id] : []));
 
@@ -197,7 +197,7 @@ async function addCampaign(
   });
 }
 
-/** The lunch of another week. */
+/** Changes the lunch menu of a week. */
 async function changeMenu(scene: Scene, week: number): Promise<void> {
   const ids = idsOf(scene, '-LUNCH');
   const target = `${site}/menu/lunch?week=${week}`;

@@ -1,6 +1,6 @@
 /**
- * Who scans what and when. Each code has so many scans an hour as its patterns, its restaurant and what happens to it say, by
- * guests who come again. Each day draws from its own chance, so that it is the same at whatever time the demo is made.
+ * The visitors and times of scans. A code's scans per hour follow from its patterns, its restaurant and its history;
+ * guests return. Each day has its own random seed, so that it is the same at any time of making the demo.
  */
 import { dayMs, hourMs, minuteMs, weekdays } from '../../model/day.ts';
 import { calendarOf, weekdayOf } from '../../model/zones/calendar.ts';
@@ -8,7 +8,7 @@ import * as content from './content.ts';
 
 interface Visitor {
   readonly country: string;
-  /** As `Accept-Language` has it. */
+  /** As in `Accept-Language`. */
   readonly language: string;
   /** IPv4, as a number. */
   readonly address: number;
@@ -19,7 +19,7 @@ export interface DemoScan extends Visitor {
   readonly timeMs: number;
   readonly slug: string;
   readonly referer: string;
-  /** A browser loaded it before anyone asked. */
+  /** A prefetch of a browser. */
   readonly isPrefetch: boolean;
 }
 
@@ -59,15 +59,15 @@ const traveler = weighted(
 export const days = 90;
 /** Makes about 220,000 scans. */
 const scale = 1.2;
-/** The chain grows: its first day has so much of the last one's scans. */
+/** The chain grows: the first day has this fraction of the last day's scans. */
 const growthFrom = 0.72;
-/** A day is up to so much above or below what its weekday has. */
+/** A day differs from its weekday's average by up to this fraction. */
 const weather = 0.16;
 const shares = { bot: 0.032, prefetch: 0.007, returning: 0.42, traveler: 0.16, english: 0.09 };
-/** Only so many guests of a restaurant come again, the last ones. */
+/** Only this many guests of a restaurant return, the last ones. */
 const guestsMax = 4_000;
 
-/** Day after day, each in the order of time. @param today UTC day @param share of the standard size of the demo */
+/** Day by day, each in order of time. @param today UTC day @param share of the demo's standard size */
 export function* trafficOf(today: number, share: number): Generator<readonly DemoScan[]> {
   const places = content.restaurants.map((restaurant) => ({
     ...restaurant,
@@ -101,7 +101,7 @@ export function* trafficOf(today: number, share: number): Generator<readonly Dem
   }
 }
 
-/** Of an hour. @param localMs by the restaurant's clock */
+/** Scans of an hour. @param localMs by the restaurant's clock */
 function usualScans(
   { scans = {}, until = -1, event }: content.Print,
   { weight, closed, opened = days }: content.Restaurant['usual'],
@@ -118,14 +118,14 @@ function usualScans(
   for (const [pattern, count] of Object.entries(scans)) {
     const isInside = pattern !== 'street' && pattern !== 'evening';
     if (isInside && weekdays[weekday] === closed) continue;
-    // The hours of a day sum up to 200.
+    // The hours of a day sum to 200.
     const share = content.hours[pattern]![hour]! / 200;
     sum += count * share * content.weekdayFactors[pattern]![weekday]!;
   }
   return sum * weight * (isEvent ? event.times : 1);
 }
 
-/** Those of a restaurant: guests, who come again, travelers and bots. */
+/** Visitors of a restaurant: returning guests, travelers and bots. */
 function visitorsOf({ guests }: content.Restaurant): (chance: Chance) => Visitor {
   const local = weighted(guests);
   const known: Visitor[] = [];

@@ -1,4 +1,4 @@
-/** `quietzone import`: its arguments, and the first start that it may make. */
+/** `quietzone import`: its arguments, and a possible first start. */
 import { type Command, Option } from 'commander';
 import type { OpenAdministration } from '../../app/administration/administration.ts';
 import { vendorFormats } from '../../product/codes/bulk/vendor-exports.ts';
@@ -35,7 +35,7 @@ async function startFirst(
 export function addImportCommand(program: Command, context: CommandContext): void {
   program
     .command('import <file>')
-    .description('import a file of links as codes, also while a service runs; resumable')
+    .description('import a file of links as codes; resumable, a service may run')
     .addOption(
       new Option('-f, --format <format>', 'the tool that wrote the file')
         .choices(['auto', 'csv', 'ndjson', ...vendorFormats])

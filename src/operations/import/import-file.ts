@@ -3,7 +3,8 @@
  *
  *   file -> rows (source.ts) -> batches -> import.rows: one transaction for 100 codes and the import's position
  *
- * The same file again resumes where it stopped, and does nothing when it is complete. A dry run asks for `import.check` instead.
+ * A second run of the same file resumes at its position, or does nothing if it is complete. A dry run uses
+ * `import.check` instead.
  */
 import { createHash } from 'node:crypto';
 import type { InputOf } from '../../app/administration/operations.ts';
@@ -29,7 +30,7 @@ import {
   openImportSource,
 } from './source.ts';
 
-/** JSON of a batch's rows; a message has twice as much. */
+/** JSON of a batch's rows; a message may have twice this size. */
 const batchBytesMax = 524_288;
 
 export interface ImportRequest {
@@ -45,13 +46,13 @@ export interface ImportRequest {
 type Rows = InputOf<'import.rows'>['rows'];
 
 interface Run {
-  /** The rows done in this run and earlier ones. */
+  /** Rows done in this and earlier runs. */
   record: ImportRecord;
   batch(rows: Rows): Promise<void>;
   finish(): Promise<void>;
 }
 
-/** @returns whether every row became codes and lost nothing, in this run or before @throws Failure */
+/** @returns whether every row became codes without loss, in this run or earlier @throws Failure */
 export async function importFile(
   ask: Ask,
   request: ImportRequest,
@@ -131,7 +132,7 @@ async function* batchesOf(
   if (batch.length > 0) yield batch;
 }
 
-/** A row as it is sent; one that is too large is refused here. */
+/** A row as sent; refuses a too large one. */
 function sendable(
   row: ImportRow,
   wanted: string | undefined,
@@ -192,7 +193,7 @@ function textOf(value: unknown, name: 'slug' | 'target' | 'externalId'): string 
   return typeof text === 'string' ? text : undefined;
 }
 
-/** Of the file, and of the options that decide what its rows become. */
+/** Hash of the file and of the options that affect its codes. */
 function fingerprintOf(source: ImportSource, { domain }: ImportRequest): string {
   const options = `${source.format}\n${domain?.toLowerCase() ?? ''}\n`;
   return createHash('sha256').update(options).update(source.hash).digest('hex');
@@ -227,21 +228,21 @@ async function openFileRun(ask: Ask, request: ImportRequest, source: ImportSourc
   return run;
 }
 
-/** For a leader that does not answer. A batch commits with its record, so the next run resumes where this one stopped. */
+/** If the leader does not answer. A batch commits with its record, so the next run resumes here. */
 function orResume(error: unknown): never {
   if (!(error instanceof Failure) || error.code !== 'outcome_unknown') throw error;
   throw new Failure(
     'outcome_unknown',
-    'The core that leads did not answer; run the import again: it resumes',
+    'The leading core did not answer; run the import again: it resumes',
   );
 }
 
-/** Stores nothing and finds which rows would fail. */
+/** Finds rows that would fail; does not store anything. */
 function dryRun(ask: Ask, { workspace }: ImportRequest): Run {
   /** Slugs of the rows so far, by their folded form, and their external ids. */
   const slugs = new Map<string, string>();
   const externalIds = new Set<string>();
-  /** Why a code cannot follow the earlier rows. */
+  /** The conflict of a code with earlier rows. */
   const repeated = (body: unknown): ImportReason | null => {
     const [slug, externalId] = [textOf(body, 'slug'), textOf(body, 'externalId')];
     const folded = slug && foldShortCode(slug);

@@ -9,7 +9,7 @@ import { csvLine } from '../../model/csv.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Process } from '../command.ts';
 
-/** Failures shown on the screen; the file has all. */
+/** Failures shown on the screen; the file has all of them. */
 const shownMax = 20;
 const header = 'row,line,slug,target,code,message';
 
@@ -63,7 +63,7 @@ export class FailureReport {
     else if (length === shownMax) this.#notes.push('… and more rows of several codes');
   }
 
-  /** The failed rows of this run, and those that became several codes, for people. */
+  /** The failed rows of this run, and the rows that became several codes, as text. */
   get text(): string {
     const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
     const sums = [...this.#counts].map(([code, count]) => `  ${count} × ${code}`);
@@ -79,7 +79,7 @@ export class FailureReport {
   }
 }
 
-/** So that each line of the file is one row. */
+/** Keeps one row on each line of the file. */
 function onOneLine(cell: string | number | null): string | number | null {
   return typeof cell === 'string' ? cell.replace(/[\r\n]+/g, ' ') : cell;
 }

@@ -1,8 +1,8 @@
 /**
- * The file of an import as rows, whatever tool wrote it. The head decides the format. The file is read once for its
- * fingerprint and then streamed.
+ * Reads an import file as rows, from any known tool. The head of the file decides the format. The file is read once for
+ * its fingerprint, then streamed.
  *
- *   csv, ndjson                       as POST /qr-codes/bulk takes them
+ *   csv, ndjson                       as for POST /qr-codes/bulk
  *   bitly, dub, shlink, kutt, yourls  as those tools write them: CSV, a JSON list, JSON lines, or an answer
  *                                     of their API with the list inside
  *
@@ -27,7 +27,7 @@ import { shownText } from '../../model/text.ts';
 type KnownFormat = 'csv' | 'ndjson' | VendorFormat;
 export type ImportFormat = 'auto' | KnownFormat;
 
-/** Text, and how it is laid out. */
+/** The text and its layout. */
 type Layout = 'csv' | 'list' | 'lines' | 'document';
 
 const headBytes = 65_536;
@@ -35,13 +35,13 @@ const documentBytesMax = 268_435_456;
 const pieceBytes = 65_536;
 
 export interface ImportRow extends Pick<BulkRow, 'line'> {
-  /** As the bodies of single creates, not yet checked: several for a link of several addresses. */
+  /** Unchecked bodies of new codes: several for a link with several addresses. */
   readonly values: readonly unknown[];
-  /** Data of the link that its codes lack, each as a sentence. */
+  /** Data of the link that its codes lack, a sentence each. */
   readonly lost: readonly string[];
-  /** Host of the old short link; undefined when the file does not say. */
+  /** Host of the old short link; undefined if the file lacks it. */
   readonly domain: string | undefined;
-  /** Of another tool's link, also of one that is refused. */
+  /** Id of another tool's link, even of a refused one. */
   readonly slug?: string | undefined;
   readonly target?: string | undefined;
 }
@@ -51,15 +51,15 @@ export interface ImportSource {
   readonly bytes: number;
   /** SHA-256 of its content, hex. */
   readonly hash: string;
-  /** Data that the file lacks or that is not read; for the operator. */
+  /** Missing or ignored data, for the operator. */
   readonly notices: readonly string[];
   /** @param onBytes called with the bytes read so far */
   rows(onBytes: (bytes: number) => void): AsyncIterable<ImportRow>;
 }
 
 /**
- * @param nowMs decides what has ended
- * @param domain old domain whose links are wanted; absent = every one's
+ * @param nowMs decides which links have ended
+ * @param domain old domain to import; absent = all
  * @throws Failure with a text for the operator
  */
 export async function openImportSource(
@@ -93,7 +93,7 @@ async function noticesOf(layout: Layout, format: KnownFormat, head: Buffer): Pro
   ];
 }
 
-/** How a file is read. */
+/** Reader of a file format. */
 interface Reading {
   readonly file: string;
   readonly layout: Layout;
@@ -114,7 +114,7 @@ async function* rowsOf(
     return;
   }
   if (layout === 'document') {
-    throw unreadable('a list of codes is expected, not one JSON document');
+    throw unreadable('it is one JSON document, expected a list of codes');
   }
   for await (const row of bulkRows(bulkFormats[layout], piecesOf(file, onBytes))) {
     yield plainRow(row);
@@ -165,11 +165,11 @@ async function recordsIn(file: string): Promise<unknown[]> {
     throw unreadable('it is not JSON');
   }
   const records = listIn(document);
-  if (records === undefined) throw unreadable('there is no list of links in it');
+  if (records === undefined) throw unreadable('it has no list of links');
   return records;
 }
 
-/** Where tools put the list: API answers of Kutt, Shlink and YOURLS, and tables as phpMyAdmin writes them. */
+/** The list's place in API answers of Kutt, Shlink and YOURLS, and in phpMyAdmin's tables. */
 function listIn(document: unknown): unknown[] | undefined {
   if (Array.isArray(document)) {
     const tables = document.flatMap((part: unknown) => {
@@ -198,7 +198,7 @@ function field(value: unknown, name: string): unknown {
 async function recognize(file: string, layout: Layout, head: Buffer): Promise<KnownFormat> {
   const names = await namesOf(file, layout, head);
   const vendor = recognizeVendorExport(names);
-  // Our `target` is also a name of Kutt and YOURLS, which their other names identify.
+  // Kutt and YOURLS also have `target`; their other columns identify them.
   if (vendor !== undefined) return vendor;
   if (names.includes('target') && layout !== 'document') return layout === 'csv' ? 'csv' : 'ndjson';
   const seen = names.length === 0 ? 'none' : shownText(names.slice(0, 12).join(', '), 300);

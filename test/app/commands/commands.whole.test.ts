@@ -212,7 +212,7 @@ describe('of a whole folder', () => {
 
   test('only data files of the folder can be pinned', async () => {
     const access = (await serviceAccess(folder))!;
-    await expect(access.pin('../other.mdb')).rejects.toThrow('There is no data file');
+    await expect(access.pin('../other.mdb')).rejects.toThrow('not found');
   });
 
   test('a service that stops during a backup fails it, and leaves no copy', async () => {

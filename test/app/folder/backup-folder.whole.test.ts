@@ -162,7 +162,7 @@ test('damaged data is not backed up: every fault is named, and nothing is left',
   expect(message).toMatch(
     /Cannot back up .*: its data has faults:\n {2}scans.mdb is damaged: page \d+.*\n {2}delivery.mdb is missing/,
   );
-  expect(message).toMatch(/Keep the backups made before.*stop the service and copy the folder/);
+  expect(message).toMatch(/Keep the earlier backups.*stop the service and copy the folder/);
   expect(readdirSync(parent)).toEqual(['data']);
 });
 

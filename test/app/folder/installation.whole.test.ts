@@ -78,7 +78,7 @@ test.each(stores)('%s and delivery.mdb exchanged are named as swapped', async (n
 });
 
 const foreign = 'is of another installation';
-const unknownKey = 'is not the one that management.mdb knows';
+const unknownKey = 'is not the key of management.mdb';
 
 test.each(parts)('%s is refused where it is missing, empty or of another folder', async (part) => {
   rmSync(join(data, part), { recursive: true });
@@ -172,7 +172,7 @@ test('a newer part, one of a copy that another service has used, and all faults 
       '  delivery.mdb is of a copy of this folder that another service has used',
       '  signing-keys.json is damaged: it is not JSON',
       '  visitor.key is missing',
-      'Nothing was changed.',
+      'Put back the right files',
     ].join('\n'),
   );
   expect(contentsOf(data)).toEqual(before);

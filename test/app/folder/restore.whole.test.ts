@@ -81,7 +81,7 @@ test('a full disk at any step is said in words, and the same command completes i
   begin();
   const work = () => restored(folder);
   for await (const message of refusalsByCall(3, systemError('ENOSPC'), false, work)) {
-    expect(message).toMatch(/no space is left there \(ENOSPC\); no file was left/);
+    expect(message).toMatch(/the disk is full \(ENOSPC\); no file was left/);
     expect(readdirSync(target)).toEqual([]);
     await restored();
     expect(namesIn(target)).toEqual(namesIn(source));

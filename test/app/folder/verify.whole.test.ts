@@ -48,10 +48,10 @@ it('a folder that an import has made, and no service has opened, is sound', asyn
   expect(await runCommand(['import', links], environment)).toMatchObject({ code: 0 });
   const { code, stdout } = await runCommand(['verify'], environment);
   const notes = ['scans.mdb', 'delivery.mdb'].map(
-    (name) => `note ${name} is new: no service has written to it yet`,
+    (name) => `note ${name} is new: a service has not used it yet`,
   );
   expect(stdout.split('\n')).toEqual(expect.arrayContaining(notes));
-  expect([code, stdout]).toEqual([0, expect.stringContaining('Everything that was read is sound')]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('All data read is intact')]);
 });
 
 beforeEach(() => {
@@ -165,7 +165,7 @@ it('a link that leads elsewhere than its code, one without a code, and one that 
   const found = findingsOf(await verifyFolder(folder));
   for (const text of [
     /^management\.mdb: the link of code qr_\w+ leads to another target than the code has$/,
-    /follows other rules than the code has$/,
+    /differs from the code in its rules$/,
     /^management\.mdb: link 2 has no code$/,
     /the link of code qr_\w+ is missing$/,
   ])

@@ -30,7 +30,7 @@ test('where weeks begin is in numbers that were shown before; the zone of the wo
   }
   await follow(page, '/settings/workspace');
   await page.getByRole('button', { name: 'Use Berlin time' }).click();
-  await page.getByText('Days are cut in Berlin time from').waitFor();
+  await page.getByText('days follow Berlin time').waitFor();
   await save.click();
   for (const path of [code.path, campaignPath, '/analytics']) {
     await follow(page, path);

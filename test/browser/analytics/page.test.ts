@@ -123,7 +123,7 @@ test('what cannot be counted is said, with what can', async () => {
     route.fulfill(daysRefused('raw_scans_expired', 'Expected days since 2026-08-28')),
   );
   await follow(page, '/analytics?country=DE&range=12m');
-  await page.getByText('Filters do not reach back this far').waitFor();
+  await page.getByText('Filters are not available for days this far back').waitFor();
   await page.getByText('Expected days since 2026-08-28').waitFor();
   expect(await noticesOf(page).count()).toBe(1);
   await page.unroute(answers);

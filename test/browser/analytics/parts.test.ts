@@ -135,7 +135,7 @@ test('a name stands whole on its bar, a click filters by it, another takes that 
 test('10,000 names are searched in a dialog that draws some of them', async () => {
   await cardOf('Towns').getByRole('button', { name: 'Show all (10,000)' }).click();
   const dialog = page.getByRole('dialog', { name: 'Towns' });
-  await dialog.getByText('10,000 in all').waitFor();
+  await dialog.getByText('10,000 in total').waitFor();
   const rows = dialog.getByRole('listitem');
   expect(await rows.count()).toBe(200);
   await dialog.getByRole('button', { name: 'Show 200 more' }).click();

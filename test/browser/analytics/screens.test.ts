@@ -33,7 +33,7 @@ test('what loads and what is empty has no faults of accessibility; rows that loa
   await other.route(/countries-110m/, (route) => route.abort());
   await other.goto(other.url().replace('loading', ''));
   const card = cardOn(other, 'Countries');
-  await card.getByText('The map cannot be loaded').waitFor();
+  await card.getByText('Cannot load the map').waitFor();
   await card.getByRole('row', { name: /^Germany/ }).waitFor();
   await other.context().close();
 });

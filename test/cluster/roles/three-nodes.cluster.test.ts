@@ -221,7 +221,7 @@ const kidOf = (token: string): string =>
 async function rotateOnAll(key: string): Promise<string> {
   const [leading, standby] = await cluster.roles();
   const text = await rotate(standby);
-  const kid = /^New API keys are signed with (\S+) from now on, on every core/.exec(text)?.[1];
+  const kid = /^New API keys are now signed with (\S+), on every core/.exec(text)?.[1];
   const made = await makeKey(leading, key);
   expect(kidOf(made)).toBe(kid);
   await haveSameSecrets([leading, standby]);

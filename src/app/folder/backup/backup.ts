@@ -3,9 +3,9 @@
  *
  *   inspect every part -> copy to .DIR.<pid>.partial (copy-data.ts) -> verify the copy -> backup.json -> rename to DIR
  *
- * A file is copied before the files that it refers to: an event may be sent twice, none is lost, and every scanned code exists.
- * The journals have exactly the scans that the copied scans.mdb has not counted (held-journals.ts). A fault ends the backup.
- * A backup gets its name only when it is complete.
+ * A file is copied before the files that it refers to: an event may be sent twice but is not lost, and every scanned
+ * code exists. The journals have exactly the scans that the copied scans.mdb has not counted (held-journals.ts). A
+ * fault ends the backup. A backup gets its name only when it is complete.
  */
 import { existsSync, readdirSync, realpathSync, renameSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
@@ -40,7 +40,7 @@ import { verifyFolder } from '../verify/verify.ts';
 export interface BackupOptions {
   readonly createdAt: string;
   readonly progress: CopyProgress;
-  /** Default: this process owns the folder. */
+  /** Absent = this process owns the folder. */
   readonly access?: FolderAccess | undefined;
 }
 
@@ -91,7 +91,7 @@ function noteBackup({ path }: DataFolder, createdAt: string): void {
   }
 }
 
-/** Two backups to the same folder must not share a draft. */
+/** Two backups to one folder must not share a draft. */
 const draftName = (path: string, pid: number): string => `.${basename(path)}.${pid}.partial`;
 
 /** Drafts of killed backups to this folder. */
@@ -167,8 +167,8 @@ function assertSound(folder: DataFolder, faults: readonly string[]): void {
   if (faults.length === 0) return;
   throw new DataFolderError(
     `Cannot back up ${folder.path}: its data has faults:\n${faults.map((text) => `  ${text}`).join('\n')}\n` +
-      'Keep the backups made before. `quietzone verify` says more, `quietzone restore` goes back to one of them; ' +
-      'to keep the data as it is, stop the service and copy the folder',
+      'Keep the earlier backups. `quietzone verify` shows details, `quietzone restore` restores a backup; ' +
+      'to keep the current data, stop the service and copy the folder',
   );
 }
 
@@ -184,5 +184,5 @@ const refusal = (path: string, error: unknown): unknown =>
   inWords(
     error,
     (reason) =>
-      `Cannot back up to ${path}: ${reason}, expected a folder that can be made and written; no backup was made`,
+      `Cannot back up to ${path}: ${reason}, expected a writable folder; no backup was made`,
   );

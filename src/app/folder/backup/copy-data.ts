@@ -26,8 +26,8 @@ import { journalMarkName, writeJournalMark } from '../folder-parts.ts';
 import { markCopy } from '../installation.ts';
 
 /**
- * Not copied: locks, sockets, process id and write probes of a running service, drafts of secrets, files that were set aside,
- * caches. The identity of a cluster's node stays behind too: a restored folder belongs to a single machine.
+ * Not copied: locks, sockets, process id and write probes of a running service, drafts of secrets, files set aside,
+ * caches, and the identity of a cluster node, because a restored folder belongs to a single machine.
  */
 const leftOut =
   /\.mdb-lock$|\.sock$|\.trial$|\.new$|\.set-aside-|^cache$|^(cluster|start)\.json$|^service\.pid$/;
@@ -55,8 +55,7 @@ export async function copyData(task: CopyTask): Promise<CopiedSet> {
   return set;
 }
 
-/**
- * Copies the data of a running core for another one, without keys and other files.
+/** Copies the data of a running core for another core, without keys and other files.
  * @param onBytes throws to end it @throws DataFolderError; Error of the system
  */
 export async function copyStores(
@@ -81,7 +80,7 @@ export function bytesToCopy({ path }: DataFolder, others = otherFiles(path)): nu
 
 class CopiedSet {
   readonly #task: CopyTask;
-  /** Without data files: the verification still writes to them. */
+  /** Without data files, because the verification still writes to them. */
   readonly #files: CopiedFile[] = [];
   readonly onBytes = (bytes: number): void => this.#task.progress.add(bytes);
 
@@ -98,7 +97,7 @@ class CopiedSet {
     progress.file(name, bytesOf(to));
   }
 
-  /** For all but data files. Skips a file that was deleted meanwhile. */
+  /** For all files but data files. Skips a file deleted in the meantime. */
   async addFile(name: string): Promise<void> {
     const { folder, draft } = this.#task;
     const copied = await copyFile(join(folder.path, name), join(draft, name), this.onBytes);

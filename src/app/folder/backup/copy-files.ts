@@ -27,9 +27,9 @@ const pieceBytes = 1_048_576;
 const unsyncedBytesMax = 4 * pieceBytes;
 /** Two pages of the largest size. */
 const startBytes = 131_072;
-/** Attempts to read the meta pages twice without a commit between: a read takes microseconds, a commit longer. */
+/** Attempts to read the meta pages twice without a commit in between: a read takes microseconds, a commit longer. */
 const startReadsMax = 100;
-/** For folders, the manifest, and data that grows meanwhile. */
+/** Spare bytes for folders, the manifest, and growing data. */
 const spareBytes = 1_048_576;
 
 export interface CopiedFile {
@@ -43,13 +43,13 @@ export interface CopyProgress {
   begin(bytes: number): void;
   add(bytes: number): void;
   file(name: string, bytes: number): void;
-  /** The copy is complete, and its verification begins. */
+  /** The copy is complete; its verification begins. */
   check(): void;
 }
 
 export interface ByteRange {
   readonly from: number;
-  /** Excluded. */
+  /** Exclusive end. */
   readonly to: number;
 }
 
@@ -130,7 +130,7 @@ export const copyHandle = (
     source.read(buffer, 0, wanted, at).then(
       ({ bytesRead }) => bytesRead,
       (error: unknown) => {
-        throw unreadable(to, `cannot be read from byte ${at} on (${systemErrorCode(error)})`);
+        throw unreadable(to, `cannot be read from byte ${at} (${systemErrorCode(error)})`);
       },
     );
   return writePieces(to, piecesOf(read, range, start), onBytes);
@@ -188,13 +188,13 @@ function readStart(file: number, path: string): { start: Buffer; bytes: number }
     const meta = pickMeta(start, 'newest');
     if (meta === undefined) continue;
     const { pageBytes, lastPage, transaction } = meta;
-    // A writer may be in the middle of this page. Its next commit writes the other one, so two equal reads are whole.
+    // A writer may be writing this page. Its next commit writes the other page, so two equal reads are intact.
     const at = (transaction % 2) * pageBytes;
     const isWhole = start.subarray(at, at + metaBytes).equals(again.subarray(at, at + metaBytes));
     if (isWhole)
       return { start: start.subarray(0, 2 * pageBytes), bytes: (lastPage + 1) * pageBytes };
   }
-  throw unreadable(path, 'has meta pages that cannot be read');
+  throw unreadable(path, 'has unreadable meta pages');
 }
 
 function readPages(file: number, path: string): Buffer {
@@ -231,7 +231,7 @@ export function assertSpace(folder: string, bytes: number, action: string): void
   const free = freeBytes(folder);
   if (free >= bytes + spareBytes) return;
   throw new DataFolderError(
-    `Cannot ${action}: ${sizeText(free)} are free there, expected ${sizeText(bytes + spareBytes)}; nothing was copied`,
+    `Cannot ${action}: ${sizeText(free)} free there, expected ${sizeText(bytes + spareBytes)}; the copy did not start`,
   );
 }
 
@@ -246,7 +246,7 @@ export function sizeText(bytes: number): string {
 
 const namesIn = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
 
-/** The root of a file system has it. */
+/** At the root of a file system. */
 const ofTheSystem = 'lost+found';
 
 /** @param isOwn true for names to ignore */
@@ -266,7 +266,7 @@ export function removeLocks(folder: string): void {
   }
 }
 
-/** This folder and all below it, the deepest first. */
+/** This folder and all folders below it, the deepest first. */
 export function foldersIn(path: string): string[] {
   const below = readdirSync(path).filter((name) => lstatSync(join(path, name)).isDirectory());
   return [...below.flatMap((name) => foldersIn(join(path, name))), path];

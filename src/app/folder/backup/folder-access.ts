@@ -1,6 +1,6 @@
 /**
- * How a backup reaches the data files. While a service runs, a command does not open them in LMDB. It asks the service
- * (commands/folder-commands.ts) to inspect the folder and to keep the pages of a snapshot.
+ * The access of a backup to the data files. While a service runs, a command does not open them in LMDB. It asks the
+ * service (commands/folder-commands.ts) to inspect the folder and to keep the pages of a snapshot.
  */
 import { join } from 'node:path';
 import { StoreEnvironment } from '../../../store/environment.ts';

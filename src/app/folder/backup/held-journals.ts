@@ -7,8 +7,8 @@
  *                      ^ lowest watermark of the copy
  *
  * Positions do not change, so the restored watermarks and ids continue where the copy ends. `hold` is called just before and
- * just after the snapshot of scans.mdb is taken; an open segment stays readable when the service deletes it. A journal that
- * is counted completely gets an empty segment, named by its end: without it, it would seem to have lost its newest one.
+ * just after the snapshot of scans.mdb is taken; an open segment stays readable when the service deletes it. A fully
+ * counted journal gets an empty segment, named by its end; otherwise its newest segment would seem lost.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -103,7 +103,7 @@ async function copyJournal(
   for (const [index, [start, file]] of sorted.entries()) {
     // A gap among the segments of the first `hold` has no scans, only positions.
     if (start > known && start > end) throw fastJournal(folder);
-    // After a refused write, the bytes beyond the segment's end were written again in the next one.
+    // After a refused write, the next segment has the bytes beyond this segment's end again.
     const next = sorted[index + 1]?.[0] ?? Number.MAX_SAFE_INTEGER;
     const at = Math.max(start, from);
     end = Math.min(start + (await file.stat()).size, next);

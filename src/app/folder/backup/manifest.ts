@@ -104,9 +104,7 @@ export const numbersOf = (value: unknown): Record<string, number> =>
 function missing(files: readonly CopiedFile[]): string[] {
   const names = new Set(files.map(({ name }) => name));
   const absent = requiredFiles.filter((name) => !names.has(name));
-  return absent.length === 0
-    ? []
-    : [`it was made without ${absent.join(', ')}, expected a backup that has them`];
+  return absent.length === 0 ? [] : [`it lacks ${absent.join(', ')}, expected a complete backup`];
 }
 
 /** Faults of data that only a newer program reads. @param found versions by data file */

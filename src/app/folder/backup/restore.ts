@@ -5,8 +5,8 @@
  *     -> .restoring/ is filled, each file compared with its hash on the way, and verified as `quietzone verify` does
  *     -> its entries are moved up -> .restoring/ is deleted
  *
- * All of it happens inside the folder, which may be the root of a file system. While .restoring/ exists, every other command
- * refuses the folder (data-folder.ts), and the same command starts over.
+ * All steps happen inside the folder, which may be the root of a file system. While .restoring/ exists, every other
+ * command refuses the folder (data-folder.ts), and the same command starts over.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
@@ -41,7 +41,7 @@ export interface RestoreSummary {
   readonly bytes: number;
 }
 
-/** Names that a restore ignores. A killed service has left its process id. */
+/** Names that a restore ignores. A killed service leaves its process id. */
 const isOwn = (name: string): boolean =>
   [restoreDraftName, pidFileName, `${pidFileName}.new`].includes(name) || isLockName(name);
 
@@ -81,9 +81,9 @@ interface Restoration {
 async function fill(task: Restoration, progress: CopyProgress): Promise<void> {
   const { folder, draft, files } = task;
   const parts = new Set(files.map(({ name }) => name.replace(/\/.*/s, '')));
-  /** Entries of the folder that are of this restore, or of one that did not finish. */
+  /** Entries of this restore, or of an unfinished one. */
   let moved = existsSync(draft) ? parts : new Set<string>();
-  // The draft of another backup stays: without it, a service would start on what that restore has left.
+  // The draft of another backup stays; without it, a service would start on the leftovers of that restore.
   assertEmpty(folder, 'restore into', (name) => isOwn(name) || moved.has(name));
   try {
     clear(task, moved);
@@ -97,14 +97,14 @@ async function fill(task: Restoration, progress: CopyProgress): Promise<void> {
     moved = parts;
     moveUp(draft, folder);
     remove(draft);
-    // Otherwise a power loss could bring the draft back, and the next restore would delete what a service has written.
+    // Otherwise a power loss could bring the draft back, and the next restore would delete a service's data.
     syncFolder(folder);
   } catch (error) {
     let left = 'no file was left there';
     try {
       clear(task, moved);
     } catch {
-      left = 'what was copied could not be removed';
+      left = 'the copied files could not be removed';
     }
     throw inWords(
       error,
@@ -115,7 +115,7 @@ async function fill(task: Restoration, progress: CopyProgress): Promise<void> {
 
 const damagedBackup = (from: string, faults: readonly string[]): DataFolderError =>
   new DataFolderError(
-    `Cannot restore ${from}: ${faults.join('; ')}; expected the backup as it was made, restore another one`,
+    `Cannot restore ${from}: ${faults.join('; ')}; expected an unchanged backup; restore another one`,
   );
 
 async function copyAll({ draft, from, files }: Restoration, progress: CopyProgress): Promise<void> {
@@ -126,7 +126,7 @@ async function copyAll({ draft, from, files }: Restoration, progress: CopyProgre
     const copied = await copyFile(join(from, name), join(draft, name), onBytes);
     if (copied === undefined) faults.push(`${name} is missing`);
     else if (copied.sha256 !== sha256) {
-      faults.push(`${name} is damaged: it is not what was backed up`);
+      faults.push(`${name} is damaged: it differs from its hash`);
     }
     progress.file(name, bytes);
   }
@@ -140,7 +140,7 @@ async function check({ draft, from }: Restoration, progress: CopyProgress): Prom
   removeLocks(draft);
 }
 
-/** Removes what a restore has left. The draft goes last: other commands refuse the rest if a deletion fails. */
+/** Removes the leftovers of a restore, the draft last: if a deletion fails, other commands refuse the rest. */
 function clear({ folder, draft }: Restoration, moved: ReadonlySet<string>): void {
   if (moved.size > 0) makeFolder(draft);
   for (const name of moved) remove(join(folder, name));

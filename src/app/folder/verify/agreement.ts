@@ -20,7 +20,7 @@ import { type ScanStore, workspaceOfCounter } from '../../../store/scans/scans.t
 import { type Findings, type Pause, restoreRemedy } from './findings.ts';
 
 const sliceMax = 2_000;
-/** Differences to read again; further ones are not. */
+/** Most differences to read again. */
 const suspectsMax = 10_000;
 const skip = (): void => undefined;
 const linkRemedy = `set the target of the code again, or ${restoreRemedy}`;
@@ -89,21 +89,20 @@ function difference(code: QrCodeRecord, link: StoredLink | undefined): string | 
   if (link === undefined) return expected.state === 'deleted' ? undefined : 'is missing';
   if (link.state !== expected.state) return `is ${link.state}, the code is ${expected.state}`;
   if (link.key !== expected.key) return 'has another short code';
-  if (link.workspaceNo !== expected.workspaceNo) return 'is of another workspace';
+  if (link.workspaceNo !== expected.workspaceNo) return 'belongs to another workspace';
   if (expected.state === 'deleted') return undefined;
-  if (link.target !== expected.target) return 'leads to another target than the code has';
-  if (!isSameProgram(link.program, expected.program))
-    return 'follows other rules than the code has';
+  if (link.target !== expected.target) return 'differs from the code in its target';
+  if (!isSameProgram(link.program, expected.program)) return 'differs from the code in its rules';
   const isSameEnd =
     link.expiresAtMs === expected.expiresAtMs && link.scanLimit === expected.scanLimit;
-  return isSameEnd ? undefined : 'ends at another time or number of scans';
+  return isSameEnd ? undefined : 'differs from the code in its end or scan limit';
 }
 
 const isSameProgram = (one: Uint8Array | undefined, other: Uint8Array | undefined): boolean =>
   one === undefined || other === undefined ? one === other : Buffer.compare(one, other) === 0;
 
 const spanEnd = 0xffff;
-/** @param isLive false for deleted codes: their numbers are removed in steps */
+/** @param isLive false for deleted codes, whose numbers are removed in steps */
 export async function verifyTotals(
   store: ScanStore,
   isLive: (codeNo: CodeNo) => boolean,
@@ -138,7 +137,7 @@ function sumOf(summaries: Summaries, counter: number): string | undefined {
     for (const { scans } of newest) sum += scans;
     return total === sum ? undefined : `${total}, its months and days have ${sum}`;
   } catch {
-    // Damaged: reported as such.
+    // Damaged: reported elsewhere.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Faults in data, each with its file, a clause and a remedy. Bounded, however bad a disk is. */
+/** Faults in data, each with its file, a clause and a remedy. Bounded for any disk. */
 
 /** Yields the thread to a service in this process and to signals. @param bytes read since the last call */
 export type Pause = (bytes?: number) => Promise<void>;
@@ -12,7 +12,7 @@ export interface Finding {
 
 export const findingText = ({ file, text }: Finding): string => `${file}: ${text}`;
 
-/** Of each kind: a worse disk needs a restore, not a longer list. */
+/** Bound of each kind: a worse disk needs a restore, not a longer list. */
 const namedMax = 20;
 
 export const restoreRemedy = 'restore a backup (`quietzone restore`)';
@@ -32,7 +32,7 @@ export class Findings {
     if (count < namedMax) this.#named.push({ file, text, remedy });
   }
 
-  /** In the order of `add`, then the counts of those that are not named. */
+  /** In the order of `add`, then counts of the rest. */
   get all(): readonly Finding[] {
     const rest = [...this.#counts.values()]
       .filter(({ count }) => count > namedMax)

@@ -5,7 +5,8 @@
  *     -> links against codes, totals against their parts
  *   journals of scans, results of attempts
  *
- * It changes nothing, and opens no store with a damaged page: LMDB could end the process. Memory: a byte for each page.
+ * Read-only. It does not open a store with a damaged page, because LMDB could end the process. Memory: a byte for each
+ * page.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -42,11 +43,11 @@ import { verifyLinks, verifyTotals } from './agreement.ts';
 import { type Finding, Findings, type Pause, restoreRemedy } from './findings.ts';
 
 const pieceBytes = 1_048_576;
-/** A line looks damaged while it is written. */
+/** A half-written line looks damaged. */
 const readsMax = 3;
 const framesKind = 'damaged frames';
-const journalRemedy = 'the next start counts all intact scans and logs the loss: nothing to do';
-const resultRemedy = 'the next start sends these deliveries again: nothing to do';
+const journalRemedy = 'no action needed: the next start counts all intact scans and logs the loss';
+const resultRemedy = 'no action needed: the next start sends these deliveries again';
 
 export interface VerifyProgress {
   /** Called with the number of bytes to read. */
@@ -78,7 +79,7 @@ export async function verifyFolder(
   return await verifier.run();
 }
 
-/** The same, and how the parts fit together. @throws DataFolderError if the disk is too full to open stores */
+/** The same, and whether the parts fit together. @throws DataFolderError if the disk is too full to open stores */
 export async function verifyWhole(
   folder: DataFolder,
   progress?: VerifyProgress,
@@ -89,9 +90,9 @@ export async function verifyWhole(
 }
 
 /** Remedies without a backup, by table. */
-const twinRemedy = 'its other copy is read: nothing to do, unless that is named too';
+const twinRemedy = 'no action needed: the other copy is used, unless that is listed too';
 const remedies: ReadonlyMap<string, string> = new Map([
-  ['links', 'the next start rebuilds it from the codes: nothing to do'],
+  ['links', 'no action needed: the next start rebuilds it from the codes'],
   ...['meta', 'watermarks', 'checkpoints'].flatMap((name) =>
     [name, `${name}_copy`].map((table) => [table, twinRemedy] as const),
   ),
@@ -186,7 +187,7 @@ class Verifier {
     const found = await withEnvironment(path, 'read', storedVersion);
     const name = basename(path);
     // An import has marked it, and no service has opened it yet.
-    if (found === undefined) this.#notes.push(`${name} is new: no service has written to it yet`);
+    if (found === undefined) this.#notes.push(`${name} is new: a service has not used it yet`);
     if (found === undefined || found === expected.version) return true;
     const text = `its data has version ${found}, this program reads ${expected.version}`;
     this.#findings.add(name, 'versions', text, 'use the Quietzone that wrote it');
@@ -212,7 +213,7 @@ class Verifier {
   }
 }
 
-/** A frame that is still being written is not damage. A running service deletes segments while they are read. */
+/** A half-written frame is not damage. A running service may delete segments during the read. */
 async function verifyJournals(
   { journalRoot }: DataFolder,
   findings: Findings,
@@ -232,14 +233,14 @@ async function verifyJournals(
         }
       }
     } catch (error) {
-      // The service has counted and deleted it meanwhile.
+      // The service has counted and deleted it in the meantime.
       if (systemErrorCode(error) !== 'ENOENT') throw error;
     } finally {
       reader.close();
     }
     const { damagedScans, damagedBytes } = reader;
     if (damagedScans + damagedBytes === 0) continue;
-    const text = `${damagedScans} scans in damaged frames, and ${damagedBytes} bytes of no frame`;
+    const text = `${damagedScans} scans in damaged frames, and ${damagedBytes} bytes outside frames`;
     findings.add(`journal/${journal}`, framesKind, text, journalRemedy);
   }
 }
@@ -273,9 +274,8 @@ async function verifyResults(
   }
 }
 
-/**
- * Faults that a start would refuse, or report as a loss.
- * @param found damaged files in it are not named again
+/** Faults that a start would refuse, or report as a loss.
+ * @param found its damaged files are not listed again
  * @throws DataFolderError if the disk is too full to open stores
  */
 async function partFindings(folder: DataFolder, found: readonly Finding[]): Promise<Finding[]> {
@@ -301,7 +301,7 @@ async function lostSegments({ scansFile, journalRoot }: DataFolder): Promise<Fin
       const countedTo = highestWatermark(scans, journal);
       const end = endOf(journalFolder(journalRoot, journal));
       if (end >= countedTo) return [];
-      const text = `its newest segment is missing: it ends at ${end}, ${countedTo} was counted`;
+      const text = `its newest segment is missing: it ends at ${end}, counted to ${countedTo}`;
       const remedy = 'its uncounted scans are lost; the next start continues after it';
       return [{ file: `journal/${journal}`, text, remedy }];
     });
