@@ -156,7 +156,7 @@ export class ApiServer implements Handler {
     const { failure } = admission;
     if (failure !== undefined) return this.#problem(failure, request);
     if (match.kind === 'none') {
-      return this.#problem(new Failure('not_found', 'There is no such resource'), request);
+      return this.#problem(new Failure('not_found', 'Resource not found'), request);
     }
     if (match.kind === 'other_method') {
       return otherMethodReply(request, match.allow, this.#docsUrl);
@@ -221,7 +221,7 @@ export class ApiServer implements Handler {
     const isImage = path.startsWith(imagePrefix);
     const isHealth = path === '/health/live' || path === '/health/ready';
     if (page === undefined && !isImage && !isHealth) {
-      const failure = new Failure('not_found', 'There is nothing at this address');
+      const failure = new Failure('not_found', 'Page not found');
       const reply = withRate(this.#problem(failure, request), this.#guard.countRefused(request));
       return { reply, name: 'unknown' };
     }

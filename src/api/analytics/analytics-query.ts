@@ -29,7 +29,7 @@ const zone = timeZoneField('Expected UTC, workspace, or a time zone such as Euro
   .default(utcCalendar.zone)
   .meta({
     override: { type: 'string', maxLength: 64, default: utcCalendar.zone },
-    description: 'Time zone of the days: `UTC`, `workspace` (its own) or an IANA name',
+    description: 'Time zone of the days: `UTC`, `workspace` (its setting) or an IANA name',
     example: 'Europe/Berlin',
     param: { id: 'Timezone' },
   });
@@ -53,7 +53,10 @@ export const questionShape = {
       example: 'DE',
       param: { id: 'ByCountry' },
     }),
-  city: named('Of this city alone, as a breakdown names it; empty = unknown', 'Leipzig, DE').meta({
+  city: named(
+    'Only scans from this city, as named in a breakdown; empty = unknown',
+    'Leipzig, DE',
+  ).meta({
     param: { id: 'ByCity' },
   }),
   device: z
@@ -76,10 +79,16 @@ export const questionShape = {
       example: 'Safari',
       param: { id: 'ByBrowser' },
     }),
-  referer: named('From pages of this host alone; `direct` = from none', 'example.com').meta({
+  referer: named(
+    'Only scans from pages of this host; `direct` = without a page',
+    'example.com',
+  ).meta({
     param: { id: 'ByReferer' },
   }),
-  route: named('Led by this label alone, `target` = by none; of one code', 'app-store').meta({
+  route: named(
+    'Only scans of this route label; `target` = without a label. Needs one code',
+    'app-store',
+  ).meta({
     param: { id: 'ByRoute' },
   }),
   tag: z
@@ -107,11 +116,7 @@ export function calendarFor(timezone: string, settings: ZoneSettings | undefined
   const name = timezone === ofWorkspace ? (settings?.timezone ?? utcCalendar.zone) : timezone;
   const calendar = calendarOf(name);
   if (calendar !== undefined) return calendar;
-  throw invalid(
-    'timezone',
-    'unknown_timezone',
-    `This runtime does not know ${name}, expected another time zone`,
-  );
+  throw invalid('timezone', 'unknown_timezone', `Unknown time zone ${name}`);
 }
 
 /** Points a series has at most: an answer of about 200 KB; 120 weeks, 120 months. */
@@ -140,7 +145,7 @@ export function filterOf(
   const referer = asked.referer === directReferer ? '' : asked.referer;
   if (route === undefined) return { country, city, device, os, browser, referer };
   if (routesOf === undefined) {
-    throw invalid('route', 'needs_code', 'Labels are those of one code, expected one');
+    throw invalid('route', 'needs_code', 'Labels need one code');
   }
   return { country, city, device, os, browser, referer, routes: routesOf(route) };
 }

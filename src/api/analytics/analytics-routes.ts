@@ -60,7 +60,8 @@ const totalsColumns = ['metric', 'key', 'value'];
 const seriesColumns = ['start', 'scans'];
 
 export const seriesDescription =
-  'Every quarter of an hour (at most 7 days), hour (92), day (3,660), week (120) or month (120), empty ones too.';
+  'Points per quarter of an hour (at most 7 days), hour (92), day (3,660), week (120) or month (120), including ' +
+  'empty points.';
 
 /** Whose numbers over which days. */
 export interface Scope {
@@ -303,7 +304,7 @@ function breakdownRoutes<Of extends Scope, Found extends Analytics>(
     access: 'viewer',
     summary,
     tag,
-    description: 'Scans of each. Cities and referrers beyond the bound of a day are `other`.',
+    description: 'Scans by value. Cities and referrers beyond a day’s bound are `other`.',
     query: z.object({ ...range, by, ...questionShape }),
     jsonOnly: ['compare'],
     answer: { status: 200, schema: breakdown, what: 'The shares, most scans first' },

@@ -10,9 +10,9 @@ export const day = z.string().meta({
   description: 'Day of `timezone`',
   example: '2026-03-01',
 });
-export const firstDay = day.meta({ description: 'First day that is counted' });
+export const firstDay = day.meta({ description: 'First counted day' });
 export const lastDay = day.meta({
-  description: 'Last day that is counted',
+  description: 'Last counted day',
   example: '2026-03-31',
 });
 export const scanCount = count.meta({ description: 'Scans', example: 42 });
@@ -35,9 +35,9 @@ export const country = z.string().meta({
 });
 
 export const totalsShape = {
-  totalScans: count.meta({ description: 'Scans; bots and prefetches not counted', example: 42 }),
+  totalScans: count.meta({ description: 'Scans without bots and prefetches', example: 42 }),
   uniqueScanners: count.meta({
-    description: 'Different scanners: exact while few, then within 2 %',
+    description: 'Unique scanners: exact for small numbers, then within 2 %',
     example: 35,
   }),
   devices: z
@@ -57,8 +57,8 @@ export const totalsShape = {
 export const scannersShape = {
   newScanners: count.nullable().meta({
     description:
-      'Visitors without a scan in the 90 days before; null if `error` is more than a tenth of it, with a filter, ' +
-      'or where those days are not known',
+      'Visitors without a scan in the 90 days before; null with a filter, if `error` is above a tenth of it, or ' +
+      'if those days are unknown',
     example: 25,
   }),
   returningScanners: count.nullable().meta({
@@ -97,7 +97,7 @@ export const interval = z
     param: { id: 'Interval' },
   });
 const byDescription =
-  'The property by which scans are grouped. `hour_of_week` is `mon-00` to `sun-23`; `bot` counts what was excluded from the ' +
+  'The property that groups scans. `hour_of_week` is `mon-00` to `sun-23`; `bot` counts visits excluded from the ' +
   'scans, by reason. ';
 /** Of many codes. */
 export const groupBreakdowns = ['code', 'tag', 'campaign'] as const;
@@ -107,15 +107,15 @@ const codeBreakdowns = [...breakdowns, ...routeBreakdowns] as const;
 export type AnyBreakdownBy = (typeof severalBreakdowns)[number] | (typeof codeBreakdowns)[number];
 export const bySeveral = z.enum(severalBreakdowns).meta({
   description:
-    `${byDescription}\`code\`, \`tag\` and \`campaign\` group by the codes that exist; a code with two tags ` +
-    'counts under both',
+    `${byDescription}\`code\`, \`tag\` and \`campaign\` group by existing codes; a code with two tags counts ` +
+    'under both',
   example: 'country',
   param: { id: 'BreakdownBy' },
 });
 export const byOfCode = z.enum(codeBreakdowns).meta({
   description:
-    `${byDescription}\`route\` says which label each scan was led by, \`target\` = by none; \`missed\` counts people ` +
-    'whom the code led nowhere, or to its `fallbackUrl`, by reason: they are in no other number',
+    `${byDescription}\`route\` groups by the label that decided, \`target\` = no label; \`missed\` counts visits ` +
+    'to an inactive code, by reason: no other number includes them',
   example: 'country',
   param: { id: 'CodeBreakdownBy' },
 });
@@ -124,8 +124,8 @@ export const byOfCode = z.enum(codeBreakdowns).meta({
 const fraction = z.number().nullable();
 const changeShape = z
   .object({
-    totalScans: fraction.meta({ description: 'Null if there were none', example: 0.25 }),
-    uniqueScanners: fraction.meta({ description: 'Null if there were none', example: 0.2 }),
+    totalScans: fraction.meta({ description: 'Null if the earlier number is 0', example: 0.25 }),
+    uniqueScanners: fraction.meta({ description: 'Null if the earlier number is 0', example: 0.2 }),
   })
   .meta({
     id: 'Change',
@@ -172,7 +172,7 @@ const seriesFields = {
     )
     .meta({
       description:
-        'Every point of the range, oldest first, empty ones too; the first begins with the range',
+        'Every point of the range, oldest first, including empty points; the first begins with the range',
     }),
 };
 export const timeseries = compared(seriesFields, 'SeriesBefore', seriesFields).meta({
@@ -193,13 +193,13 @@ const breakdownFields = {
           .string()
           .nullable()
           .optional()
-          .meta({ description: 'Of a code or campaign, what people call it', example: 'Menu' }),
+          .meta({ description: 'Name of a code or campaign', example: 'Menu' }),
         scans: scanCount,
       }),
     )
     .meta({
       description:
-        'Most scans first; `weekday` and `hour_of_week` in the order of the week, empty ones too',
+        'Most scans first; `weekday` and `hour_of_week` in the order of the week, including empty rows',
     }),
 };
 export const breakdown = compared(breakdownFields, 'BreakdownBefore', breakdownFields).meta({

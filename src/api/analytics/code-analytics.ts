@@ -64,8 +64,8 @@ export function codeAnalyticsRoutes(services: AnalyticsServices): Route[] {
       operationId: 'getAnalytics',
       summary: 'Scan analytics',
       description:
-        'Totals over a range of days. `devices` sums to `totalScans`. `timezone`, `compare` and filters hold for all ' +
-        'analytics; a filter is answered as long as raw scans of the range are kept.',
+        'Totals over a range of days. `devices` sums to `totalScans`. `timezone`, `compare` and filters work for ' +
+        'all analytics; filters need the raw scans of the range.',
       schema: analytics,
       fileName: 'analytics',
       find: ({ subject, range, filter }) => numbers.totalsWithScanners(subject, range, filter),

@@ -32,8 +32,9 @@ export const compare = z
   .meta({
     override: { type: 'string' },
     description:
-      'A second period: `previous` = as many days right before, `previous_weekdays` = moved back by whole weeks, ' +
-      '`last_month_days`, `last_year` = the same days then, or days of the same number as `2026-02-01..2026-02-28`',
+      'A second period: `previous` = as many days directly before, `previous_weekdays` = moved back by whole ' +
+      'weeks, `last_month_days`, `last_year` = the same days then, or as many days, such as ' +
+      '`2026-02-01..2026-02-28`',
     example: 'previous',
     param: { id: 'Compare' },
   });

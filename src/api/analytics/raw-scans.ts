@@ -30,18 +30,18 @@ const pageStepsMax = 500;
 
 /** Fields of a scan, here and in its event. */
 export const scanFields = {
-  scannedAt: time.meta({ description: 'When it was scanned' }),
+  scannedAt: time.meta({ description: 'Time of the scan' }),
   country,
-  city: z.string().meta({ description: 'Empty when unknown', example: 'Leipzig' }),
+  city: z.string().meta({ description: 'Empty if unknown', example: 'Leipzig' }),
   device: z.enum(deviceNames).meta({ description: 'Kind of device', example: 'mobile' }),
   os: z.enum(osNames).meta({ description: 'Its system', example: 'iOS' }),
   referer: z
     .string()
     .nullable()
-    .meta({ description: 'Address of the page that led here; null for a camera', example: null }),
+    .meta({ description: 'Address of the referring page; null for a camera', example: null }),
 };
 export const route = z.string().meta({
-  description: 'Label of the rule or variant that decided, `target` if none did',
+  description: 'Label of the rule or variant that decided; `target` = no rule',
   example: 'app-store',
 });
 
@@ -51,12 +51,13 @@ const rawScan = z
     ...scanFields,
     browser: z.enum(browserNames).meta({ description: 'Its browser', example: 'Safari' }),
     bot: z.string().nullable().meta({
-      description: 'Why it is not counted as a scan; null = it is counted',
+      description: 'Reason for not counting it as a scan; null = counted',
       example: null,
     }),
     route: route.nullable().meta({
       description:
-        'Label of the rule or variant that decided, `target` if none did; null if the code has never had any, or a bot was led nowhere',
+        'Label of the rule or variant that decided; `target` = no rule; null if the code never had rules, or for ' +
+        'a bot without a target',
     }),
   })
   .meta({ id: 'RawScan' });
@@ -69,7 +70,7 @@ const query = z.object({
   bots: z
     .enum(['true', 'false'])
     .default('false')
-    .meta({ description: 'Whether to include bots, which are not counted as scans' }),
+    .meta({ description: 'Include bots, which are not counted as scans' }),
   limit: queryInteger(1, 100, 20).meta({ description: 'Items of a JSON page' }),
   cursor: cursorField.meta({
     description: '`nextCursor` of the previous page, with the same from, to, timezone and bots',
@@ -89,7 +90,7 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
     access: 'viewer',
     tag: analyticsTag,
     summary: 'Raw scans',
-    description: 'Every scan that is still stored (90 days by default), newest first.',
+    description: 'Every stored scan (90 days by default), newest first.',
     query,
     jsonOnly: ['limit', 'cursor'],
     answer: { status: 200, schema: rawScanPage, what: 'A page of scans' },

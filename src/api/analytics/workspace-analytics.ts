@@ -58,16 +58,16 @@ const periodShape = {
   topCodes: z
     .array(topCode)
     .max(topCodesMax)
-    .meta({ description: 'Of the codes that exist, most scans first' }),
+    .meta({ description: 'Existing codes, most scans first' }),
   unreadable: z.int().min(1).optional().meta({
-    description: 'Codes left out of `topCodes` because their records are damaged; absent = none',
+    description: 'Codes omitted from `topCodes` because of damaged records; absent = none',
   }),
   scansPerDay: z
     .array(z.object({ day, scans: scanCount }))
-    .meta({ description: 'Oldest first, empty days too' }),
+    .meta({ description: 'Oldest first, including empty days' }),
 };
 const complete = z.boolean().meta({
-  description: 'False when the first scan of the workspace came after its first day',
+  description: 'False if the workspace’s first scan came after the first day',
 });
 const summary = comparedTotals(periodShape, 'SummaryBefore', { complete })
   .extend({ from: firstDay, to: lastDay })
@@ -89,7 +89,7 @@ export function workspaceAnalyticsRoutes(services: AnalyticsServices): Route[] {
       summary: 'Workspace summary',
       description:
         'All scans of the workspace over a range of days. `uniqueScanners` is ' +
-        'the union over all codes: who scans two of them counts once.',
+        'the union over all codes: a scanner of two codes counts once.',
       schema: summary,
       fileName: 'summary',
       find: (scope, { workspaceNo }) => periodOf(services, workspaceNo, scope),

@@ -23,10 +23,10 @@ import { stripeRoutes } from './stripe.ts';
 
 const reasonLengthMax = 500;
 
-const paidPlan = z.enum(paidPlans).meta({ description: 'A plan that is paid for', example: 'pro' });
+const paidPlan = z.enum(paidPlans).meta({ description: 'A paid plan', example: 'pro' });
 const interval = z
   .enum(billingIntervals)
-  .meta({ description: 'How often it is paid', example: 'month' });
+  .meta({ description: 'Billing interval', example: 'month' });
 const status = z
   .enum(subscriptionStates)
   .meta({ description: 'State of the subscription', example: 'active' });
@@ -36,8 +36,8 @@ const address = z.string().meta({ override: { type: 'string', format: 'uri' } })
 
 const confirmedBy = z.enum(confirmers).meta({
   description:
-    'What completes it: an `owner` confirms, the `operator` does (`quietzone billing confirm`), or a ' +
-    '`payment` is made',
+    'The step that completes it: an `owner` confirms, the `operator` confirms (`quietzone billing confirm`), or ' +
+    'a `payment`',
   example: 'owner',
 });
 
@@ -53,7 +53,7 @@ const changeBody = z
 const cancelBody = z
   .strictObject({
     reason: plainText(reasonLengthMax).optional().meta({
-      description: 'Why; goes into `subscription.canceled`',
+      description: 'Reason, reported in `subscription.canceled`',
       example: 'The campaign is over',
     }),
   })
@@ -74,19 +74,19 @@ const planList = z
                 .nullable()
                 .meta({ description: 'Requests a day; null = no daily cap', example: 50_000 }),
             })
-            .meta({ description: 'What it allows' }),
+            .meta({ description: 'Limits of the plan' }),
           prices: z
             .array(z.object({ interval, amount, currency }))
-            .meta({ description: 'Empty for what is not sold here' }),
+            .meta({ description: 'Empty if not sold here' }),
         }),
       )
       .meta({ description: 'Every plan, the smallest first' }),
     provider: z.enum([...billingProviders, 'none']).meta({
-      description: '`none`: this installation sells no plans, its operator sets them',
+      description: '`none`: this installation does not sell plans, the operator sets them',
       example: 'manual',
     }),
     confirmedBy: confirmedBy.nullable().meta({
-      description: 'Who completes a checkout here; null if this installation sells no plans',
+      description: 'Who completes a checkout here; null if plans are not sold',
       example: 'owner',
     }),
   })
@@ -96,7 +96,7 @@ const checkout = z
   .object({
     id: idField('chk', 'Id of the checkout'),
     url: address.meta({
-      description: 'Where it is paid, or shown',
+      description: 'Address to pay or view it',
       example: 'https://billing.example.com/pay/4711',
     }),
     status: z.enum(checkoutStates).meta({ description: 'Its state', example: 'open' }),
@@ -106,7 +106,7 @@ const checkout = z
     currency,
     confirmedBy,
     createdAt,
-    expiresAt: time.meta({ description: 'It can be paid or confirmed until then' }),
+    expiresAt: time.meta({ description: 'Time until which it can be paid or confirmed' }),
   })
   .meta({ id: 'Checkout' });
 
@@ -121,19 +121,24 @@ const subscription = z
       .enum(billingProviders)
       .optional()
       .meta({ description: 'Who takes the payment', example: 'manual' }),
-    currentPeriodStart: time.optional().meta({ description: 'Since when it is paid' }),
-    currentPeriodEnd: time.optional().meta({ description: 'Until when it is paid' }),
-    effectiveAt: time.optional().meta({ description: 'When a canceled plan becomes Free' }),
-    reason: z.string().optional().meta({ description: 'Why it was canceled', example: 'Moving' }),
+    currentPeriodStart: time.optional().meta({ description: 'Start of the paid period' }),
+    currentPeriodEnd: time.optional().meta({ description: 'End of the paid period' }),
+    effectiveAt: time
+      .optional()
+      .meta({ description: 'Time at which a canceled plan becomes Free' }),
+    reason: z
+      .string()
+      .optional()
+      .meta({ description: 'Reason for the cancellation', example: 'Moving' }),
     openCheckout: checkout.optional().meta({
-      description: 'For owners: what waits to be confirmed or paid',
+      description: 'For owners: the checkout to confirm or pay',
     }),
   })
   .meta({ id: 'Subscription' });
 
 const canceled = z.object({
   status: status.meta({ example: 'canceling' }),
-  effectiveAt: time.meta({ description: 'When the plan becomes Free' }),
+  effectiveAt: time.meta({ description: 'Time at which the plan becomes Free' }),
 });
 
 function viewPlans({ catalogue, confirmedBy: confirmer }: Billing): z.input<typeof planList> {
@@ -186,7 +191,7 @@ export function billingRoutes(billing: Billing): Route[] {
     access: 'viewer',
     tag,
     summary: 'List plans and prices',
-    description: 'Every plan with its limits, the smallest first, and how one is bought here.',
+    description: 'Every plan with its limits, the smallest first, and how to buy one.',
     schema: planList,
     what: 'The plans',
     read: () => viewPlans(billing),
@@ -237,9 +242,9 @@ function openCheckout(billing: Billing): Route {
     tag,
     summary: 'Start a checkout',
     description:
-      'For a workspace without a subscription; where the operator confirms, also for a change that ' +
-      'raises limits or price. Open `url` to pay, or, with the `manual` provider, to see it; it lasts ' +
-      '24 hours, 30 days for the operator, and replaces an open one. The plan starts with the payment ' +
+      'For a workspace without a subscription; if the operator confirms, also for a change that raises limits or ' +
+      'price. Open `url` to pay, or, with the `manual` provider, to view it; it lasts 24 hours, 30 days for the ' +
+      'operator, and replaces an open checkout. The plan starts with the payment ' +
       'or confirmation, which emits `subscription.created`, or `subscription.updated` for a change.',
     body: checkoutBody,
     answer: { status: 201, schema: checkout, what: 'The checkout; Location names it' },
@@ -257,8 +262,8 @@ function confirmCheckout(billing: Billing): Route {
     tag,
     summary: 'Confirm a checkout',
     description:
-      'With the `manual` provider: confirms that the payment is settled between people. The plan starts ' +
-      'at once. Emits `subscription.created`. Where `confirmedBy` is `operator`, it is 403.',
+      'With the `manual` provider: confirms that you have settled the payment. The plan starts at once. Emits ' +
+      '`subscription.created`. If `confirmedBy` is `operator`, the answer is 403.',
     body: emptyBody,
     answer: { status: 200, schema: checkout, what: 'The complete checkout' },
     failures: ['not_found', 'conflict', 'billing_disabled'],
@@ -278,10 +283,10 @@ function changeSubscription(billing: Billing): Route {
     summary: 'Change plan or interval',
     description:
       'Takes effect at once, limits included; another interval begins a new period. Emits ' +
-      '`subscription.updated` when something changed. Where the operator confirms, higher limits or a ' +
+      '`subscription.updated` after a change. If the operator confirms, higher limits or a ' +
       'higher price need a checkout.',
     body: changeBody,
-    answer: { status: 200, schema: subscription, what: 'The subscription as it is now' },
+    answer: { status: 200, schema: subscription, what: 'The subscription after the change' },
     failures: ['conflict', 'checkout_required', 'billing_disabled', 'storage_full'],
     handle: async ({ actor, body }) =>
       jsonResult(
@@ -301,10 +306,10 @@ function cancelSubscription(billing: Billing): Route {
     tag,
     summary: 'Cancel the subscription',
     description:
-      'The plan stays until the end of the paid period, then becomes Free. Emits ' +
-      '`subscription.canceled` at once. Can be taken back until then.',
+      'The plan stays until the end of the paid period, then becomes Free. Emits `subscription.canceled` at ' +
+      'once. You can resume it until then.',
     body: cancelBody,
-    answer: { status: 200, schema: canceled, what: 'It is canceled' },
+    answer: { status: 200, schema: canceled, what: 'The canceled subscription' },
     failures: ['conflict', 'billing_disabled', 'storage_full'],
     handle: async ({ actor, body }) => {
       const { subscription: record } = await billing.cancel(actor.workspaceNo, body?.reason);
@@ -321,8 +326,8 @@ function resumeSubscription(billing: Billing): Route {
     access: 'owner',
     isSlow: true,
     tag,
-    summary: 'Take a cancellation back',
-    description: 'Before `effectiveAt`; afterwards a new checkout starts a new subscription.',
+    summary: 'Resume the subscription',
+    description: 'Only before `effectiveAt`; later, start a new checkout.',
     body: emptyBody,
     answer: { status: 200, schema: subscription, what: 'The subscription, active again' },
     failures: ['conflict', 'billing_disabled'],

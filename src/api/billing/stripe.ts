@@ -21,12 +21,12 @@ const stripeEventBody = z
 const portal = z.object({
   url: z.string().meta({
     override: { type: 'string', format: 'uri' },
-    description: 'Where to go, within a few minutes',
+    description: 'Address to open within a few minutes',
     example: 'https://billing.stripe.com/p/session/test',
   }),
 });
 const received = z.object({
-  received: z.literal(true).meta({ description: 'What it led to is stored' }),
+  received: z.literal(true).meta({ description: 'The result is stored' }),
 });
 
 export function stripeRoutes(billing: Billing): Route[] {
@@ -42,7 +42,7 @@ function openPortal(billing: Billing): Route {
     isSlow: true,
     tag,
     summary: 'Open the customer portal',
-    description: 'With Stripe: a link, good for a few minutes, to invoices and means of payment.',
+    description: 'With Stripe: a link to invoices and payment methods, valid for a few minutes.',
     body: emptyBody,
     answer: { status: 201, schema: portal, what: 'The link; Location is the same' },
     failures: ['conflict', 'billing_disabled', 'idempotency_conflict'],
@@ -64,12 +64,12 @@ function receiveStripeEvent(billing: Billing): Route {
     tag,
     summary: 'Receive an event of Stripe',
     description:
-      'For Stripe alone: no key, but a `Stripe-Signature` over the body. Answered 200 once what it ' +
-      'led to is stored; sent again, it has no second effect. Subscribe the endpoint to ' +
+      'Only for Stripe: no key, but a `Stripe-Signature` over the body. Answers 200 when the result is stored; a ' +
+      'repeated event has no effect. Subscribe the endpoint to ' +
       '`checkout.session.completed`, `customer.subscription.updated`, ' +
       '`customer.subscription.deleted` and `invoice.payment_failed`.',
     body: stripeEventBody,
-    answer: { status: 200, schema: received, what: 'It had its effect, or has none' },
+    answer: { status: 200, schema: received, what: 'The event is processed or ignored' },
     failures: ['invalid_signature', 'not_found', 'storage_full'],
     run: async (call) => {
       await billing.receive(await call.body(), call.header('stripe-signature'));

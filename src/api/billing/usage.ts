@@ -10,11 +10,11 @@ import type { Route } from '../kernel/route.ts';
 
 const window = z.object({
   used: count.meta({ description: 'Requests so far', example: 7 }),
-  limit: count
+  limit: count.nullable().meta({ description: 'Allowed requests; null = no cap', example: 120 }),
+  remaining: count
     .nullable()
-    .meta({ description: 'Most that are allowed; null = no cap', example: 120 }),
-  remaining: count.nullable().meta({ description: 'What is left; null = no cap', example: 113 }),
-  resetAt: time.meta({ description: 'When the window ends and the count restarts' }),
+    .meta({ description: 'Remaining requests; null = no cap', example: 113 }),
+  resetAt: time.meta({ description: 'End of the window; the count then restarts' }),
 });
 const usage = z
   .object({
@@ -39,8 +39,8 @@ export function usageRoutes({ workspaces, codes }: UsageOptions): Route[] {
       tag: 'Billing',
       summary: 'Get usage',
       description:
-        'Requests with keys in this UTC minute and day against the plan’s limits, and how many codes. ' +
-        'The dashboard does not count.',
+        'Requests with keys in this UTC minute and day, the plan’s limits, and the number of codes. Requests of ' +
+        'the dashboard are not counted.',
       schema: usage,
       what: 'Usage now',
       read: async ({ actor: { workspaceNo } }) => {

@@ -36,7 +36,7 @@ const externalIdLengthMax = 255;
 const valueMax = 1_000_000_000;
 
 const name = plainText(nameLengthMax).meta({
-  description: 'What people call it',
+  description: 'Display name',
   example: 'Spring menu',
 });
 const startDate = queryDay.meta({ description: 'First UTC day' });
@@ -54,11 +54,13 @@ const qrCodeIds = z
     description: 'Live codes of the workspace, each once',
     example: ['qr_01k3zq8m4hd2v7c5x9ab'],
   });
-const rate = z.number().meta({ description: 'Conversions a scan; 0 without scans', example: 0.25 });
+const rate = z
+  .number()
+  .meta({ description: 'Conversions per scan; 0 without scans', example: 0.25 });
 
 const conversions = count.meta({ description: 'Conversions', example: 12 });
 const conversionValue = z.number().min(0).meta({
-  description: 'Sum of the `value` of the conversions, without a currency',
+  description: 'Sum of the conversions’ `value`, without a currency',
   example: 24.9,
 });
 
@@ -66,7 +68,7 @@ export const campaignCreateBody = z
   .strictObject({
     name,
     startDate,
-    endDate: endDate.nullable().optional().meta({ description: 'Absent or null: it has no end' }),
+    endDate: endDate.nullable().optional().meta({ description: 'Absent or null: without an end' }),
     qrCodeIds,
   })
   .meta({
@@ -103,13 +105,13 @@ export const campaignListQuery = z.object({
 const named = {
   name: shownName,
   target: z.string().nullable().meta({
-    description: 'Where it leads; null for a deleted one',
+    description: 'Its target; null for a deleted code',
     example: 'https://example.com/menu',
   }),
 };
 
 const campaignResult = z.object({
-  endedAt: time.meta({ description: 'When it was counted' }),
+  endedAt: time.meta({ description: 'Time of the count' }),
   totalScans: count.meta({ description: 'Scans inside the schedule', example: 1_284 }),
   uniqueScanners: count.meta({ description: 'Union over its codes', example: 973 }),
   conversions,
@@ -119,13 +121,13 @@ const campaignResult = z.object({
 export const campaign = z
   .object({
     id,
-    name: z.string().meta({ description: 'What people call it', example: 'Spring menu' }),
+    name: z.string().meta({ description: 'Display name', example: 'Spring menu' }),
     startDate: day.meta({ description: 'First UTC day' }),
     endDate: day
       .nullable()
       .meta({ description: 'Last UTC day, included; null = no end', example: '2026-03-31' }),
     qrCodeIds: z.array(z.string()).meta({
-      description: 'Ids of its codes, in the order they were given',
+      description: 'Ids of its codes, in the given order',
       example: ['qr_01k3zq8m4hd2v7c5x9ab'],
     }),
     qrCodes: z
@@ -139,7 +141,7 @@ export const campaign = z
     updatedAt,
     result: campaignResult.nullable().meta({
       description:
-        'What `campaign.ended` reported; null until then, at most 5 minutes after the end',
+        'The numbers of `campaign.ended`; null until then, at most 5 minutes after the end',
       example: null,
     }),
   })
@@ -168,7 +170,9 @@ export const campaignAnalytics = comparedTotals(
           conversionValue,
         }),
       )
-      .meta({ description: 'Every code, most scans first; deleted ones while they still count' }),
+      .meta({
+        description: 'Every code, most scans first, including deleted codes that still count',
+      }),
     timeseries: z
       .array(z.object({ date: day, scans: scanCount }))
       .meta({ description: 'Scans of each day until today or the end' }),
@@ -180,11 +184,11 @@ export const conversionBody = z
   .strictObject({
     qrCodeId: givenQrCodeId,
     value: z.number().min(0).max(valueMax).optional().meta({
-      description: 'Its worth, in your own currency; summed',
+      description: 'Its value, in your currency; summed',
       example: 19.9,
     }),
     externalId: plainText(externalIdLengthMax).optional().meta({
-      description: 'Your own id of the conversion: within 90 days it counts once',
+      description: 'Your id of the conversion: within 90 days it counts once',
       example: 'order-4711',
     }),
   })
@@ -196,11 +200,11 @@ export const conversionBody = z
 export const conversion = z
   .object({
     qrCodeId,
-    value: z.number().nullable().meta({ description: 'Its worth; null without', example: 19.9 }),
+    value: z.number().nullable().meta({ description: 'Its value; null without', example: 19.9 }),
     externalId: z
       .string()
       .nullable()
-      .meta({ description: 'Your own id of the conversion; null without', example: 'order-4711' }),
+      .meta({ description: 'Your id of the conversion; null without', example: 'order-4711' }),
     createdAt: time.meta({ description: 'When it was counted' }),
     deduplicated: z.boolean().meta({ description: 'True if an earlier request counted it' }),
   })
@@ -214,7 +218,7 @@ export const codeConversions = z
     value: conversionValue,
     data: z
       .array(z.object({ date: day, conversions, value: conversionValue }))
-      .meta({ description: 'Days that have some, oldest first' }),
+      .meta({ description: 'Days with conversions, oldest first' }),
   })
   .meta({ id: 'CodeConversions' });
 

@@ -122,10 +122,10 @@ function patchOne(options: CampaignsOptions): Route {
     tag,
     summary: 'Update a campaign',
     description:
-      'JSON merge patch. A moved `endDate` moves the end, `null` removes it; from the end on ' +
-      'schedule and codes stay as they are (409), only the name can change.',
+      'JSON merge patch. `endDate` moves the end, `null` removes it. After the end, schedule and codes cannot ' +
+      'change (409), only the name.',
     body: campaignPatchBody,
-    answer: { status: 200, schema: campaign, what: 'The campaign as it is now' },
+    answer: { status: 200, schema: campaign, what: 'The campaign after the change' },
     failures: ['not_found', 'conflict', 'storage_full'],
     handle: async ({ actor, id, body: { name, startDate, endDate, qrCodeIds } }) => {
       const change = { name, startDay: startDate, endDay: endDate, qrCodeIds };
@@ -142,7 +142,7 @@ function deleteOne({ campaigns }: CampaignsOptions): Route {
     access: 'editor',
     tag,
     summary: 'Delete a campaign',
-    description: 'For good. Its codes stay. If its end is due, `campaign.ended` is emitted first.',
+    description: 'Permanent. Its codes stay. If its end is due, `campaign.ended` is emitted first.',
     remove: async (actor, id) => await campaigns.delete(actor, id),
   });
 }
@@ -167,8 +167,8 @@ function analytics(options: CampaignsOptions): Route[] {
       operationId: 'getCampaignAnalytics',
       summary: 'Campaign analytics',
       description:
-        'Scans inside the schedule, which is of UTC days, over all codes: sums, and the union of the scanners. ' +
-        '`conversionRate` is conversions divided by scans; conversions are counted by UTC days.',
+        'Scans of all codes inside the schedule, which has UTC days: sums, and the union of the scanners. ' +
+        '`conversionRate` is conversions divided by scans; conversions count by UTC day.',
       schema: campaignAnalytics,
       fileName: 'campaign',
       find: async ({ record, ...scope }) =>

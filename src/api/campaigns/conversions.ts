@@ -31,14 +31,14 @@ function createOne({ conversions }: ConversionsOptions): Route {
     tag,
     summary: 'Count a conversion',
     description:
-      'Counts for the code and the present UTC day, and so for every campaign that has both. An `externalId` counts ' +
-      'once in 90 days: sent again it is 200 with the first conversion, or 409 if the code or the value differs.',
+      'Counts for the code and the current UTC day, and so for every campaign with both. An `externalId` counts ' +
+      'once in 90 days: a repeat answers 200 with the first conversion, or 409 if the code or the value differs.',
     body: conversionBody,
     answer: {
       status: 201,
       schema: conversion,
-      what: 'It is counted; Location sums the code’s',
-      known: 'Its `externalId` was counted before: the first',
+      what: 'The counted conversion; Location has the code’s sums',
+      known: 'The first conversion with this `externalId`',
       headers: ['Location'],
     },
     make: async ({ actor, body: { qrCodeId, value = null, externalId } }, kept) =>

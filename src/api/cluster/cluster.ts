@@ -32,7 +32,7 @@ const behind = count.nullable();
 const node = z.object({
   name: nodeName,
   role: z.enum(['all', 'core', 'edge']).meta({
-    description: '`edge` redirects, `core` keeps the data and may lead, `all` does both',
+    description: '`edge` redirects, `core` stores the data and can lead, `all` does both',
     example: 'all',
   }),
   state: z.enum(['active', 'connected', 'away']).meta({
@@ -40,24 +40,23 @@ const node = z.object({
     example: 'connected',
   }),
   version: z.string().nullable().meta({
-    description: 'Of its program; null while it is away',
+    description: 'Version of its program; null while away',
     example: '0.1.0',
   }),
   linksBehind: behind.meta({
     description:
-      'Changes of links that it does not redirect by yet; null where it does not redirect, and where it has not said',
+      'Link changes that it has not applied yet; null if it does not redirect or has not reported',
     example: 0,
   }),
   scansBehind: behind.meta({
-    description: 'Messages with scans that another core has and this one has not; null for an edge',
+    description: 'Messages with scans that only another core has; null for an edge',
     example: 0,
   }),
   atTwoCores: z.boolean().nullable().meta({
-    description:
-      'Two cores count its scans: what one of them loses the other has. null where it does not redirect',
+    description: 'Whether two cores have its scans; null if it does not redirect',
     example: true,
   }),
-  joinedAt: time.meta({ description: 'When it joined, with the data that it has now' }),
+  joinedAt: time.meta({ description: 'Time at which it joined with its current data' }),
 });
 
 const clusterSchema = z
@@ -68,28 +67,28 @@ const clusterSchema = z
       description: 'The node that leads; null if it is unknown',
       example: 'node-1',
     }),
-    epoch: count.meta({ description: 'How often the lead was taken', example: 4 }),
+    epoch: count.meta({ description: 'Number of changes of the lead', example: 4 }),
     versions: z.string().nullable().meta({
-      description: 'Which node runs which version, while an upgrade is under way; else null',
+      description: 'The version of each node during an upgrade; else null',
       example: 'node-1 runs 0.2.0; node-2, node-3 run 0.1.0',
     }),
     problems: z
       .array(
         z.object({
-          node: nodeName.nullable().meta({ description: 'Of which node; null = of the whole' }),
+          node: nodeName.nullable().meta({ description: 'The affected node; null = the cluster' }),
           problem: z.string().meta({
-            description: 'What is wrong, for people',
+            description: 'The problem as text',
             example: 'node-3 is away: no sign of life for 2 seconds',
           }),
           remedy: z.string().meta({
-            description: 'What it means and what to do, for people; commands in backquotes',
+            description: 'Meaning and remedy as text; commands in backquotes',
             example:
               'Scans that it has not sent wait on its disk. Start it, or look at its network.',
           }),
         }),
       )
-      .meta({ description: 'What needs a person; empty while nothing does' }),
-    nodes: z.array(node).meta({ description: 'All that have joined and not left, by name' }),
+      .meta({ description: 'Problems that need a person; empty = none' }),
+    nodes: z.array(node).meta({ description: 'All joined nodes, by name' }),
   })
   .meta({ id: 'Cluster' });
 
@@ -100,7 +99,7 @@ const handoverBody = z
       .regex(/^[A-Za-z0-9_-]{1,63}$/, 'Expected the name of a node')
       .optional()
       .meta({
-        description: 'The core that shall lead; absent = any that is connected',
+        description: 'The next leader; absent = any connected core',
         example: 'node-2',
       }),
   })
@@ -110,9 +109,9 @@ const handoverBody = z
 const handoverSchema = z
   .object({
     leader: nodeName.meta({
-      description: 'The node that leads now; another one where that did not take it',
+      description: 'The current leader; another node if the requested one did not take over',
     }),
-    ms: count.meta({ description: 'How long it took, in milliseconds', example: 84 }),
+    ms: count.meta({ description: 'Duration in milliseconds', example: 84 }),
   })
   .meta({ id: 'HandedOver' });
 
@@ -135,7 +134,7 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
   const clusterOf = (actor: Actor): ClusterAccess => {
     const { cluster } = options;
     if (cluster !== undefined && seesCluster(options, actor)) return cluster;
-    throw new Failure('not_found', 'There is no cluster here');
+    throw new Failure('not_found', 'This installation is not a cluster');
   };
   const getCluster = createRoute({
     method: 'GET',
@@ -145,9 +144,9 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
     tag,
     summary: 'Get the cluster',
     description:
-      'The machines of this installation, as the one that leads sees them. For its first workspace; 404 for ' +
-      'others, and where one machine does everything.',
-    answer: { status: 200, schema: clusterSchema, what: 'The nodes, and what is wrong' },
+      'The machines of this installation, as seen by the leader. For the first workspace; 404 for others, and on ' +
+      'a single machine.',
+    answer: { status: 200, schema: clusterSchema, what: 'The nodes and problems' },
     failures: ['not_found'],
     handle: ({ actor }) => {
       const report = clusterOf(actor).status();
@@ -162,14 +161,14 @@ export function clusterRoutes(options: ClusterOptions): Route[] {
     access: 'owner',
     isSlow: true,
     tag,
-    summary: 'Let another core lead',
+    summary: 'Hand over the lead',
     description:
-      'Use it before you stop the machine that leads, or if that is in trouble. Changes are refused for a moment, ' +
+      'Use it before you stop the leader, or if the leader has problems. Changes are refused for a moment, ' +
       'redirects continue. 409 if no other core can lead now; 503 if none leads after 10 seconds.',
     body: handoverBody,
     // Not stored: this machine does not lead any more when it answers.
     isRepeatable: true,
-    answer: { status: 200, schema: handoverSchema, what: 'Another core leads' },
+    answer: { status: 200, schema: handoverSchema, what: 'The new leader' },
     failures: ['not_found', 'conflict'],
     handle: async ({ actor, body }) => jsonResult(200, await clusterOf(actor).handOver(body?.to)),
   });

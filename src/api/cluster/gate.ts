@@ -71,7 +71,7 @@ export class ClusterGate {
   }
 
   #notActive(request: Request): Reply {
-    const why = this.#options.changesRefused() ?? 'another machine may lead by now';
+    const why = this.#options.changesRefused() ?? 'another machine may be the leader';
     const detail = `Cannot change anything here: ${why}`;
     const failure = new Failure('not_active', detail, { retryAfterSeconds: 1 });
     return problemReply(failure, request, this.#docsUrl);
@@ -136,7 +136,7 @@ class ReplyDeadline {
 const outcomeUnknown = (): Failure =>
   new Failure(
     'outcome_unknown',
-    'The machines of the cluster did not agree in time, so the change may have been made or not. ' +
-      'A POST that is sent again with the same Idempotency-Key is made once',
+    'The machines of the cluster did not agree in time, so the outcome of the change is unknown. A repeated POST ' +
+      'with the same Idempotency-Key takes effect once',
     { retryAfterSeconds: 1 },
   );

@@ -33,7 +33,7 @@ export class BulkGate {
   /** @returns gives the place back @throws Failure overloaded */
   async enter(workspaceNo: WorkspaceNo): Promise<() => void> {
     if (this.#requests >= this.#requestsMax) {
-      throw new Failure('overloaded', 'Too many bulk requests wait', { retryAfterSeconds });
+      throw new Failure('overloaded', 'Too many bulk requests are waiting', { retryAfterSeconds });
     }
     const share = this.#shares.get(workspaceNo) ?? {
       limit: pLimit(atOncePerWorkspaceMax),

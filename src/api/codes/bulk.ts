@@ -50,7 +50,7 @@ export interface BulkOptions {
 
 const rowError = z.object({
   code: z.string().meta({ description: 'Stable: branch on it', example: 'slug_taken' }),
-  detail: z.string().meta({ description: 'What is the matter, for people' }),
+  detail: z.string().meta({ description: 'The error as text' }),
   errors: z.array(fault).optional().meta({ description: 'Every fault of the row at once' }),
 });
 const rowResult = z
@@ -58,21 +58,21 @@ const rowResult = z
     index: count.meta({ description: 'Row, from 0' }),
     status: z
       .int()
-      .meta({ description: '201, or what a single create would answer', example: 201 }),
-    qrCode: qrCode.optional().meta({ description: 'When it was created' }),
-    error: rowError.optional().meta({ description: 'When it was not' }),
+      .meta({ description: '201, or the status of a failed single create', example: 201 }),
+    qrCode: qrCode.optional().meta({ description: 'Only if it was created' }),
+    error: rowError.optional().meta({ description: 'Only if it failed' }),
   })
   .meta({ id: 'BulkRowResult' });
 const bulkAnswer = z
   .object({
     created: count.meta({ description: 'Rows that became codes', example: 1 }),
-    failed: count.meta({ description: 'Rows that did not', example: 0 }),
-    results: z.array(rowResult).meta({ description: 'One a row, in their order' }),
+    failed: count.meta({ description: 'Rows that failed', example: 0 }),
+    results: z.array(rowResult).meta({ description: 'One per row, in order' }),
     ignoredColumns: z
       .array(z.string())
       .optional()
       .meta({
-        description: 'Computed columns of an export, which were not read',
+        description: 'Ignored computed columns of an export',
         example: ['scans'],
       }),
   })
@@ -100,16 +100,18 @@ export function bulkRoutes(options: BulkOptions): Route[] {
       summary: 'Create many QR codes',
       description:
         `Up to ${rowsMax.toLocaleString('en')} codes by one request of at most 24 MB: a JSON list, ` +
-        'NDJSON, or CSV whose first row names the columns (`target`, `type`, `dynamic`, `name`, `slug`, `tags` separated by ' +
-        '`;` or `|`, `campaignIds` separated by `;`, `startsAt`, `expiresAt`, `scanLimit`, `externalId`, `paused`, `fallbackUrl`, `utm.…`, ' +
+        'NDJSON, or CSV whose first row names the columns (`target`, `type`, `dynamic`, `name`, `slug`, `tags` ' +
+        'separated by ' +
+        '`;` or `|`, `campaignIds` separated by `;`, `startsAt`, `expiresAt`, `scanLimit`, `externalId`, ' +
+        '`paused`, `fallbackUrl`, `utm.…`, ' +
         '`metadata.…`): the export of codes is such a table. ' +
-        'A row that fails stops no other row. A body that cannot be read, or has too many rows, creates ' +
-        'nothing. If a request is cut off, send it again under its Idempotency-Key: it continues where it ' +
-        'stopped. Emits `qr.created` for each code.',
+        'Failed rows do not stop the others. An unreadable body, or one with too many rows, fails as a whole. If ' +
+        'a request is cut off, repeat it with its Idempotency-Key: it resumes where it stopped. Emits ' +
+        '`qr.created` for each code.',
       body: z.array(createBody).max(rowsMax),
       bodyMedia: [ndjsonType, 'text/csv'],
       samples,
-      answer: { status: 200, schema: bulkAnswer, what: 'What became of each row' },
+      answer: { status: 200, schema: bulkAnswer, what: 'The result of each row' },
       keepsItsAnswer: true,
       bodyBytesMax,
       failures: ['idempotency_conflict', 'storage_full'],
@@ -222,7 +224,7 @@ async function* document(head: object, lines: readonly string[]): AsyncGenerator
 }
 
 function tooManyRows(): Failure {
-  const message = `At most ${rowsMax} rows a request; nothing was created`;
+  const message = `Expected at most ${rowsMax} rows per request`;
   const faults = [{ path: '', code: 'too_many_rows', message }];
   return new Failure('validation_failed', message, { faults });
 }

@@ -46,7 +46,7 @@ import {
 const targetLengthMax = 8_192;
 
 const type = z.enum(codeTypes).meta({
-  description: 'What the code holds. `url` may be dynamic; the others are static',
+  description: 'Content type of the code. `url` may be dynamic; the others are static',
   example: 'url',
 });
 const target = z
@@ -55,23 +55,23 @@ const target = z
   .max(targetLengthMax)
   .meta({
     description:
-      'Where the code leads; for other types their content. E-mail addresses, phone numbers, SMS numbers and ' +
+      'The destination; for other types, the content. E-mail addresses, phone numbers, SMS numbers and ' +
       'coordinates are stored and answered with `mailto:`, `tel:`, `SMSTO:` and `geo:`',
     example: 'https://example.com/menu',
   });
 const name = plainText(nameLengthMax).meta({
-  description: 'What people call it',
+  description: 'Display name',
   example: 'Table 12',
 });
 const slug = z
   .string()
   .regex(slugPattern, 'Expected 3 to 64 letters, digits, _ or -')
-  .meta({ description: 'Custom short code, unique for ever', example: 'menu-12' });
+  .meta({ description: 'Custom short code, never reused', example: 'menu-12' });
 const tags = z
   .array(plainText(tagLengthMax))
   .max(tagsMax)
   .meta({
-    description: 'Words to find it by, in the spelling that the workspace has (GET /qr-codes/tags)',
+    description: 'Search words, in the workspace’s spelling (GET /qr-codes/tags)',
     example: ['menu', 'berlin'],
   });
 const scanLimit = z.int().min(1).max(scanLimitMax).meta({
@@ -83,18 +83,18 @@ const metadata = z
   .superRefine((value, context) => {
     for (const { message } of metadataFaults(value)) context.addIssue({ code: 'custom', message });
   })
-  .meta({ description: 'Your own data, returned as it is', example: { table: 12 } });
+  .meta({ description: 'Your data, returned unchanged', example: { table: 12 } });
 const campaignId = givenId('cmp', 'a campaign');
 const campaignIds = z.array(campaignId).max(codeCampaignsMax).meta({
   description:
-    'All its campaigns. A campaign that has ended keeps its codes, whether it is in the list or not',
+    'All its campaigns. An ended campaign keeps its codes, even if it is not in the list',
 });
 const externalId = plainText(externalIdLengthMax).meta({
-  description: 'Your own id of it; no two codes of a workspace have the same',
+  description: 'Your id of the code, unique in the workspace',
   example: 'table-12',
 });
 const expiresAt = storableTime.meta({
-  description: 'From then on the code leads to `fallbackUrl`, or answers 410',
+  description: 'From this time, the code leads to `fallbackUrl`, or answers 410',
 });
 
 const fields = {
@@ -110,14 +110,15 @@ const fields = {
 /** The fields that PUT can change, next to `target`; absent or null = default. */
 const changeable = {
   ...unsetFields(fields),
-  utm: unset(fields.utm).meta({ description: 'Parameters that every target gets' }),
+  utm: unset(fields.utm).meta({ description: 'Parameters added to every target' }),
   design: unset(design).meta({ description: 'Absent or null: the plain image' }),
 };
 
 export const createBody = z
   .strictObject({
     type: type.optional().meta({
-      description: 'What the code holds. `url`, the default, may be dynamic; the others are static',
+      description:
+        'Content type of the code. `url`, the default, may be dynamic; the others are static',
     }),
     target,
     dynamic: z.boolean().optional().meta({
@@ -201,7 +202,7 @@ export const listQuery = z.object({
   type: z.enum(codeTypes).optional().meta({ description: 'Codes of this type' }),
   campaign: campaignId.optional().meta({ description: 'Codes of this campaign' }),
   externalId: externalId.optional().meta({
-    description: 'The live code that has it, if any; without other filters',
+    description: 'The live code with this id; without other filters',
   }),
   sort: z.enum(codeSorts).optional().meta({
     description: '`-createdAt`, the default: newest first; `createdAt`: oldest first',
@@ -219,8 +220,8 @@ export const listQuery = z.object({
     .optional()
     .meta({
       description:
-        'Words that are in name, target, short code or external id, in any order, whole or in part; case and ' +
-        `accents do not count. At most ${searchWordsMax}`,
+        'Words or parts of words in name, target, short code or external id, in any order; case and ' +
+        `accents are ignored. At most ${searchWordsMax}`,
       example: 'menu berlin',
     }),
   tag: z
@@ -228,7 +229,7 @@ export const listQuery = z.object({
     .min(1)
     .max(tagLengthMax)
     .optional()
-    .meta({ description: 'Codes with this tag; case and accents do not count' }),
+    .meta({ description: 'Codes with this tag; case and accents are ignored' }),
   dynamic: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
@@ -246,14 +247,14 @@ export const listQuery = z.object({
 const status = z.enum(codeStatuses).meta({
   description:
     '`active`: it redirects, or is static. `paused` by you, `not_started` before `startsAt`, `expired` since ' +
-    '`expiresAt`, `used_up` from its `scanLimit`-th scan on; the first of these that holds. Its short link then ' +
+    '`expiresAt`, `used_up` from its `scanLimit`-th scan; the first that applies. Its short link then ' +
     'leads to `fallbackUrl`, or answers 410 (404 before it begins)',
   example: 'active',
 });
 
 const id = idField('qr', 'Id of the code');
 export const shownTarget = target.meta({
-  description: 'Where it leads; for static types the content',
+  description: 'Its destination; for static types, the content',
 });
 export const dynamic = z.boolean().meta({
   description: 'Whether the target can change after printing',
@@ -261,14 +262,12 @@ export const dynamic = z.boolean().meta({
 export const shownName = z
   .string()
   .nullable()
-  .meta({ description: 'What people call it; null without', example: 'Table 12' });
+  .meta({ description: 'Display name; null without', example: 'Table 12' });
 const scans = count.meta({
-  description: 'Lifetime scans, bots and prefetches not counted',
+  description: 'Lifetime scans without bots and prefetches',
   example: 42,
 });
-const shownTags = z
-  .array(z.string())
-  .meta({ description: 'Words to find it by', example: ['menu'] });
+const shownTags = z.array(z.string()).meta({ description: 'Search words', example: ['menu'] });
 export const shortUrl = z
   .string()
   .optional()
@@ -291,7 +290,7 @@ const shownCampaignIds = z
   .array(z.string())
   .meta({ description: 'Its campaigns, oldest first', example: [] });
 const shownExpiresAt = time.nullable().meta({
-  description: 'From then on it leads to `fallbackUrl`, or answers 410; null = never',
+  description: 'From this time, it leads to `fallbackUrl`, or answers 410; null = never',
   example: null,
 });
 
@@ -333,13 +332,13 @@ export const qrCode = z
     }),
     metadata: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'Your own data', example: { table: 12 } }),
+      .meta({ description: 'Your data', example: { table: 12 } }),
     design: design.nullable().meta({ description: 'Null = the plain image' }),
     ...shownRouting,
     externalId: z
       .string()
       .nullable()
-      .meta({ description: 'Your own id of it; null without', example: 'table-12' }),
+      .meta({ description: 'Your id of the code; null without', example: 'table-12' }),
     createdBy: idField('usr', 'User who made it'),
     updatedAt,
   })

@@ -57,7 +57,7 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     tag,
     summary: 'Create a QR code',
     description:
-      'Makes a code; a dynamic one gets a short URL that works before this answer arrives. ' +
+      'Creates a code; a dynamic code gets a short URL that works before this answer arrives. ' +
       'Emits `qr.created`.',
     body: createBody,
     bodyFor: () => checkedBody,
@@ -82,7 +82,7 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route[] {
     files: [
       {
         format: 'csv',
-        note: ' If records are damaged, a last line counts the codes that are left out.',
+        note: ' If records are damaged, a last line counts the omitted codes.',
         sample: codeTableSample,
       },
     ],
@@ -138,7 +138,7 @@ function getOne({ codes, view }: QrCodesOptions): Route {
     access: 'viewer',
     tag,
     summary: 'Get a QR code',
-    description: 'The whole resource with its lifetime scans.',
+    description: 'The code with its lifetime scans.',
     answer: { status: 200, schema: qrCode, what: 'The code', headers: ['ETag'] },
     failures: ['not_found'],
     handle: ({ actor, id }) => {
@@ -154,8 +154,8 @@ function patchOne(options: QrCodesOptions): Route {
     operationId: 'updateQrCode',
     summary: 'Update a QR code',
     description:
-      'JSON merge patch. A new `target` is what the printed code leads to before this answer ' +
-      'arrives. Emits `qr.updated` when something changed.',
+      'JSON merge patch. The printed code leads to a new `target` before this answer arrives. Emits `qr.updated` ' +
+      'after a change.',
     body: patchBody,
     change: async (actor, id, body, check) =>
       await options.codes.change(actor, id, fieldsOf(body), check),
@@ -187,7 +187,7 @@ function assertFixed(body: object, shown: object): void {
     const isFree = Object.hasOwn(patchBody.shape, name) || ignoredFields.includes(name);
     return !isFree && !isDeepStrictEqual(value, present.get(name));
   });
-  const message = 'This cannot change: leave it out, or send it as it is';
+  const message = 'This cannot change: omit it, or send the current value';
   const faults = wrong.map(([path]) => ({ path, code: 'read_only', message }));
   if (faults.length > 0) throw new Failure('validation_failed', message, { faults });
 }
@@ -198,7 +198,7 @@ const ifMatchHeader = {
     .optional()
     .meta({
       description:
-        'The `ETag` of the code as you know it: when it has changed since, the answer is 412',
+        'The `ETag` of your version of the code: after a later change, the answer is 412',
       param: { id: 'IfMatch' },
     }),
 };
@@ -208,7 +208,7 @@ function matching(view: CodeView, header: RawCall['header']): CodeCheck {
   const ifMatch = header('if-match');
   return (code) => {
     if (ifMatch === undefined || isMatched(ifMatch, view.tag(code))) return;
-    throw new Failure('precondition_failed', 'The code has changed: get it, and decide again');
+    throw new Failure('precondition_failed', 'The code has changed: get it and repeat your change');
   };
 }
 
@@ -232,7 +232,7 @@ function changeRoute<B extends z.ZodType<object>>(
     path: '/qr-codes/:id',
     access: 'editor',
     tag,
-    answer: { status: 200, schema: qrCode, what: 'The code as it is now', headers: ['ETag'] },
+    answer: { status: 200, schema: qrCode, what: 'The code after the change', headers: ['ETag'] },
     requestHeaders: ifMatchHeader,
     failures: [
       'not_found',
@@ -260,8 +260,8 @@ function deleteOne({ codes, view }: QrCodesOptions): Route {
     tag,
     summary: 'Delete a QR code',
     description:
-      'For good: its redirect stops before this answer arrives, its short code is never given ' +
-      'out again, its analytics answer for 90 days. Emits `qr.deleted`.',
+      'Permanent: its redirect stops before this answer arrives, its short code is never reused, its analytics ' +
+      'stay for 90 days. Emits `qr.deleted`.',
     requestHeaders: ifMatchHeader,
     failures: ['not_found', 'precondition_failed', 'storage_full'],
     remove: async (actor, id, header) => await codes.delete(actor, id, matching(view, header)),

@@ -17,7 +17,7 @@ const queryLengthMax = 4_096;
 const resolveQuery = z.object({
   device: wordOf(Device)
     .optional()
-    .meta({ description: 'Default: what the system is mostly on', example: 'mobile' }),
+    .meta({ description: 'Default: the usual device of the system', example: 'mobile' }),
   os: wordOf(Os).default('other').meta({ description: 'Its system', example: 'iOS' }),
   browser: wordOf(Browser).default('other').meta({ description: 'Its browser', example: 'Safari' }),
   country: routeCountry
@@ -28,7 +28,7 @@ const resolveQuery = z.object({
     .max(headerLengthMax)
     .default('')
     .meta({ description: 'A language, or a whole `Accept-Language`', example: 'de-AT' }),
-  at: moment.optional().meta({ description: 'When; default: now' }),
+  at: moment.optional().meta({ description: 'Time of the scan; default: now' }),
   query: z
     .string()
     .max(queryLengthMax)
@@ -38,25 +38,23 @@ const resolveQuery = z.object({
 
 const location = z.string().meta({
   override: { format: 'uri' },
-  description: 'Where it leads',
+  description: 'The destination',
   example: 'https://example.com/menu',
 });
 const label = z
   .string()
-  .meta({ description: 'What the scan would be counted under', example: 'target' });
+  .meta({ description: 'Label that would count the scan', example: 'target' });
 
 const resolved = z
   .object({
     status: z.int().meta({
-      description: '302, or the status of the page that is shown: 404 before `startsAt`, else 410',
+      description: '302, or the status of the shown page: 404 before `startsAt`, else 410',
       example: 302,
     }),
-    location: location
-      .nullable()
-      .meta({ description: 'Where it leads; null where a page is shown' }),
+    location: location.nullable().meta({ description: 'The destination; null if a page is shown' }),
     label,
     reason: z.enum(['target', 'rule', 'split', ...missedReasons]).meta({
-      description: 'What decided; the last four also if it leads to `fallbackUrl`',
+      description: 'The reason; the last four also with `fallbackUrl`',
       example: 'target',
     }),
     variants: z
@@ -64,12 +62,12 @@ const resolved = z
         z.object({
           label,
           location,
-          share: z.number().meta({ description: 'Of the visitors, 0 to 1', example: 0.5 }),
+          share: z.number().meta({ description: 'Share of the visitors, 0 to 1', example: 0.5 }),
         }),
       )
       .optional()
       .meta({
-        description: 'All variants, if a split decides. The answer is then the largest share',
+        description: 'All variants, if a split decides. The answer then has the largest share',
       }),
   })
   .meta({ id: 'ResolvedRoute' });
@@ -89,15 +87,15 @@ export function resolveRoutes({ codes, scansOf, clock }: ResolveOptions): Route[
     tag: 'QR codes',
     summary: 'Try where a code leads',
     description:
-      'Shows what a person’s scan would get, without counting it or taking it from `scanLimit`. Bots, ' +
+      'Shows the result of a person’s scan, without counting it for numbers or `scanLimit`. Bots, ' +
       'previews and prefetches get the target.',
     query: resolveQuery,
-    answer: { status: 200, schema: resolved, what: 'Where it leads, and why' },
+    answer: { status: 200, schema: resolved, what: 'The destination and the reason' },
     failures: ['not_found', 'static_code'],
     handle: async ({ actor, id, query }) => {
       const code = codes.get(actor.workspaceNo, id);
       if (!code.dynamic) {
-        throw new Failure('static_code', 'A static code has no short link that could be followed');
+        throw new Failure('static_code', 'A static code has no short link');
       }
       const { os, browser, at, country, language, query: ownQuery } = query;
       const device = query.device ?? usualDevice[os];

@@ -54,13 +54,13 @@ const whereSound = {
   when: ({ issues }: { readonly issues: readonly unknown[] }) => issues.length === 0,
 };
 
-const label = z.string().regex(labelPattern, 'Expected 1 to 40 of a-z, 0-9 and -').meta({
+const label = z.string().regex(labelPattern, 'Use 1 to 40 letters a-z, digits or hyphens').meta({
   description:
     'Its name in analytics, once in the code; not `target`, `paused`, `not_started`, `expired`, `used_up`',
   example: 'app-store',
 });
 const target = z.string().min(1).max(urlLengthMax).meta({
-  description: 'Where it leads: a web address, as `target` of the code',
+  description: 'The destination: a web address, like `target` of the code',
   example: 'https://apps.apple.com/app/id1',
 });
 
@@ -69,7 +69,7 @@ const variant = z
     label,
     target,
     weight: z.int().min(1).max(weightMax).meta({
-      description: 'Its share is this, divided by the sum of all weights',
+      description: 'Its share is this weight divided by the sum of all weights',
       example: 50,
     }),
   })
@@ -111,7 +111,7 @@ const timeWindow = z
       z
         .array(z.enum(weekdays))
         .min(1)
-        .meta({ description: 'Days that the window begins on; absent = every day' }),
+        .meta({ description: 'Days on which the window begins; absent = every day' }),
     ),
     from: z.exactOptional(
       z.string().regex(clockTime, 'Expected a time of day as 09:00').meta({
@@ -183,7 +183,7 @@ const query = z
     }
   }, whereSound)
   .meta({
-    description: 'Parameters that the short link was opened with, by name; `*` = any value',
+    description: 'Parameters of the opened short link, by name; `*` = any value',
     example: { table: '*' },
   });
 
@@ -209,7 +209,8 @@ const conditions = z
         .max(languagesMax)
         .meta({
           description:
-            'Languages, any of them; the best that the browser asks for counts (RFC 4647 lookup). `de` holds for `de-AT` too',
+            'Languages, any of them, compared with the browser’s preferred one (RFC 4647 lookup). `de` also ' +
+            'matches `de-AT`',
           example: ['de', 'pt-BR'],
         }),
     ),
@@ -270,8 +271,8 @@ const utm = z
   .meta({
     id: 'Utm',
     description:
-      'Added to every target when it is stored, over a parameter of the same name. `{slug}`, `{label}` and ' +
-      '`{campaign}` become the short code, the label that led there, and the name of the campaign',
+      'Added to every target when it is stored; replaces a parameter of the same name. `{slug}`, `{label}` and ' +
+      '`{campaign}` become the short code, the route label, and the name of the campaign',
     example: { source: 'qr', medium: 'print', campaign: '{campaign}' },
   });
 
@@ -282,18 +283,18 @@ export const routingFields = {
     .max(rulesMax)
     .meta({
       description:
-        'The first rule whose conditions all hold decides where a person goes; otherwise `split` or `target`. ' +
+        'The first rule whose conditions all match decides the destination; otherwise `split` or `target`. ' +
         `Rules and splits have at most ${routeTargetsMax} targets together. Bots and previews get \`target\``,
       example: [],
     }),
-  split: split.meta({ description: 'Replaces `target` if no rule holds' }),
+  split: split.meta({ description: 'Replaces `target` if no rule matches' }),
   utm,
   passQuery: z.boolean().meta({
-    description: 'Adds the short link’s own query to its target, except names that the target has',
+    description: 'Adds the short link’s query to its target, except names in the target',
     example: false,
   }),
   startsAt: storableTime.meta({
-    description: 'Before it the short link leads to `fallbackUrl`, or answers 404',
+    description: 'Until then, the short link leads to `fallbackUrl`, or answers 404',
   }),
   paused: z.boolean().meta({
     description: 'The short link leads to `fallbackUrl`, or answers 410',
@@ -301,7 +302,7 @@ export const routingFields = {
   }),
   fallbackUrl: target.meta({
     description:
-      'Where a paused, early, expired or used-up code leads, instead of to an error page',
+      'The destination of a paused, early, expired or used-up code, instead of an error page',
     example: 'https://example.com/closed',
   }),
 };
@@ -310,17 +311,15 @@ export const routingFields = {
 export const shownRouting = {
   rules: routingFields.rules,
   split: routingFields.split.nullable().meta({
-    description: 'Replaces `target` if no rule holds; null without',
+    description: 'Replaces `target` if no rule matches; null without',
     example: null,
   }),
   utm: utm.nullable().meta({ description: 'Added to every target; null without', example: null }),
   passQuery: routingFields.passQuery,
-  startsAt: time
-    .nullable()
-    .meta({ description: 'When it begins; null = it has begun', example: null }),
+  startsAt: time.nullable().meta({ description: 'Start; null = started', example: null }),
   paused: routingFields.paused,
   fallbackUrl: routingFields.fallbackUrl.nullable().meta({
-    description: 'Where it leads instead of to an error page; null without',
+    description: 'Replaces the error page; null without',
     example: null,
   }),
   warnings: z
@@ -329,7 +328,7 @@ export const shownRouting = {
         path: z.string().meta({ description: 'The field', example: 'rules.3' }),
         code: z.string().meta({
           description:
-            '`unreachable`: a rule that never wins, because of one before it; ' +
+            '`unreachable`: a rule that never wins, because of an earlier rule; ' +
             '`past`: an `expiresAt` before the creation',
           example: 'unreachable',
         }),
@@ -339,8 +338,7 @@ export const shownRouting = {
     .max(rulesMax + 1)
     .optional()
     .meta({
-      description:
-        'In answers to a change: parts that are stored as you sent them, but may be mistakes',
+      description: 'In answers to a change: stored parts that may be mistakes',
       example: [],
     }),
 };

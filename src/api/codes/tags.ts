@@ -10,10 +10,10 @@ const shownMax = 1_000;
 
 const query = z.object({
   search: z.string().max(tagLengthMax).default('').meta({
-    description: 'Text in the tag; case and accents do not count',
+    description: 'Text in the tag; case and accents are ignored',
     example: 'sum',
   }),
-  limit: queryInteger(1, shownMax, 100).meta({ description: 'Tags at most' }),
+  limit: queryInteger(1, shownMax, 100).meta({ description: 'Maximum number of tags' }),
 });
 
 const tagList = z
@@ -21,13 +21,15 @@ const tagList = z
     data: z
       .array(
         z.object({
-          tag: z.string().meta({ description: 'As the workspace spells it', example: 'Summer' }),
-          count: count.meta({ description: 'Codes that have it', example: 12 }),
+          tag: z
+            .string()
+            .meta({ description: 'The tag in the workspace’s spelling', example: 'Summer' }),
+          count: count.meta({ description: 'Codes with this tag', example: 12 }),
         }),
       )
       .max(shownMax)
-      .meta({ description: 'The most used first' }),
-    total: count.meta({ description: 'Tags that match, of the first 10,000', example: 3 }),
+      .meta({ description: 'Most used first' }),
+    total: count.meta({ description: 'Matching tags among the first 10,000', example: 3 }),
   })
   .meta({ id: 'TagList' });
 
@@ -40,8 +42,8 @@ export function tagRoutes(codes: Codes): Route[] {
       tag: 'QR codes',
       summary: 'List tags',
       description:
-        'The tags of the workspace’s codes. Tags that differ only by case, accents or spaces are one, in the ' +
-        'spelling that came first: `summer` becomes `Summer` if that exists.',
+        'The tags of the workspace’s codes. Tags that differ only in case, accents or spaces are one tag, in the ' +
+        'first spelling: `summer` becomes `Summer` if that exists.',
       query,
       schema: tagList,
       what: 'Tags with their counts',

@@ -21,38 +21,39 @@ const campaignId = idField('cmp', 'Id of the campaign');
 const workspaceId = idField('ws', 'Id of the workspace');
 const role = z.enum(roles).meta({ description: 'Their role', example: 'editor' });
 const plan = z.enum(paidPlans).meta({ description: 'The plan', example: 'pro' });
-const interval = z.enum(billingIntervals).meta({ description: 'How often it is paid' });
+const interval = z.enum(billingIntervals).meta({ description: 'Billing interval' });
 const changed = z.record(z.string(), z.unknown());
 const terms = z.object({ plan, interval: interval.optional() });
 
 const watched = {
   watchId: idField('wch', 'Id of the watch'),
   incidentId: idField('inc', 'Id of the incident: the same when it ends'),
-  qrCodeId: qrCodeId.nullable().meta({ description: 'Id of the code; null = another is watched' }),
+  qrCodeId: qrCodeId.nullable().meta({ description: 'Id of the watched code, else null' }),
   campaignId: campaignId.nullable().meta({
-    description: 'Id of the campaign; null = another is watched, or the workspace',
+    description: 'Id of the watched campaign, else null',
     example: null,
   }),
-  name: z
-    .string()
-    .meta({ description: 'What people call what is watched', example: 'Menu, table 4' }),
+  name: z.string().meta({
+    description: 'Name of the watched code, campaign or workspace',
+    example: 'Menu, table 4',
+  }),
 };
 const expectedScans = z.number().min(0).meta({
-  description: 'Scans that the same hours of the week have had, on average of the weeks before',
+  description: 'Average scans of the same hours in earlier weeks',
   example: 41.5,
 });
 const failing = {
   ...watched,
   target: z
     .string()
-    .meta({ description: 'The address that was requested', example: 'https://example.com/menu' }),
+    .meta({ description: 'The requested address', example: 'https://example.com/menu' }),
   since: time.meta({ description: 'When it first failed', example: '2026-03-01T11:00:00.000Z' }),
 };
 
 const data = {
   'qr.created': z.object({
     id: qrCodeId,
-    type: z.enum(codeTypes).meta({ description: 'What the code holds' }),
+    type: z.enum(codeTypes).meta({ description: 'Content type of the code' }),
     target: shownTarget.meta({ example: 'https://example.com/menu' }),
     dynamic: dynamic.meta({ example: true }),
     shortUrl: shortUrl.meta({ example: 'https://qr.example.com/K7RM2X9D' }),
@@ -61,11 +62,11 @@ const data = {
   'qr.updated': z.object({
     id: qrCodeId,
     before: changed.meta({
-      description: 'The fields that changed, as they were',
+      description: 'The changed fields before the change',
       example: { target: 'https://example.com/menu' },
     }),
     after: changed.meta({
-      description: 'The same fields, as they are',
+      description: 'The same fields after the change',
       example: { target: 'https://example.com/winter-menu' },
     }),
     updatedBy: idField('usr', 'User who changed it'),
@@ -76,7 +77,7 @@ const data = {
     ...scanFields,
     route: route.optional().meta({
       description:
-        'Label of the rule or variant that led it, `target` = of none; absent where the code had never had any',
+        'Label of the rule or variant that decided; `target` = no rule; absent if the code never had rules',
     }),
   }),
   'qr.silent': z.object({
@@ -90,7 +91,7 @@ const data = {
       example: 24,
     }),
     expectedScans,
-    scans: z.literal(0).meta({ description: 'Scans there were' }),
+    scans: z.literal(0).meta({ description: 'Scans' }),
   }),
   'qr.spiked': z.object({
     ...watched,
@@ -105,16 +106,16 @@ const data = {
     ...failing,
     status: count
       .nullable()
-      .meta({ description: 'Status it answered with; null = no answer', example: 404 }),
-    fault: z.enum(targetFaults).meta({ description: 'How it failed; `status`: by its status' }),
+      .meta({ description: 'Status of the answer; null = no answer', example: 404 }),
+    fault: z.enum(targetFaults).meta({ description: 'The failure; `status`: an error status' }),
   }),
   'qr.target_recovered': z.object({
     ...failing,
-    status: count.nullable().meta({ description: 'Status it answers with', example: 200 }),
+    status: count.nullable().meta({ description: 'Status of the answer', example: 200 }),
   }),
   'campaign.created': z.object({
     id: campaignId,
-    name: z.string().meta({ description: 'What people call it', example: 'Spring menu' }),
+    name: z.string().meta({ description: 'Display name', example: 'Spring menu' }),
     startDate: day.meta({ description: 'First UTC day' }),
     endDate: day
       .nullable()
@@ -130,7 +131,7 @@ const data = {
     conversionRate: z
       .number()
       .min(0)
-      .meta({ description: 'Conversions a scan; 0 without scans', example: 0.125 }),
+      .meta({ description: 'Conversions per scan; 0 without scans', example: 0.125 }),
   }),
   'subscription.created': z.object({
     workspaceId,
@@ -155,7 +156,7 @@ const data = {
       example: '2026-03-31T00:00:00.000Z',
     }),
     reason: z.string().meta({
-      description: 'Why; `unspecified` if no reason was given',
+      description: 'Reason; `unspecified` = not given',
       example: 'The season is over',
     }),
   }),
@@ -164,7 +165,7 @@ const data = {
     email: z.string().meta({
       override: { format: 'idn-email' },
       description:
-        'Where the invite went; `hidden@hidden.invalid` in the list and the stream for roles below admin',
+        'Address of the invite; `hidden@hidden.invalid` in the list and the stream for roles below admin',
       example: 'jane@example.com',
     }),
     role,
@@ -213,8 +214,8 @@ function envelope(kind: EventKind) {
     .object({
       id: idField('evt', 'Id of the event: the same on every attempt and replay'),
       event: z.literal(kind).meta({ description: 'Kind of the event' }),
-      ...(isOfCode ? { createdAt: time.meta({ description: 'When it happened' }) } : {}),
-      data: data[kind].meta({ description: 'What happened' }),
+      ...(isOfCode ? { createdAt: time.meta({ description: 'Time of the event' }) } : {}),
+      data: data[kind].meta({ description: 'Data of the event' }),
     })
     .meta({ id: `${pascalCase(kind)}Event`, example: sampleEnvelope(kind) });
 }
@@ -247,4 +248,4 @@ const others = [...eventSchemas.values()].filter((schema) => schema !== scanned)
 /** Any event; `event` names its kind. */
 export const event = z
   .discriminatedUnion('event', [scanned, ...others])
-  .meta({ id: 'Event', description: 'What happened, in the envelope that webhooks carry' });
+  .meta({ id: 'Event', description: 'An event in the envelope of webhooks' });

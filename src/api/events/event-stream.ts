@@ -52,22 +52,24 @@ const kindList = z
 
 const query = z.object({
   event: kindList.optional().meta({ description: 'Only these kinds, separated by commas' }),
-  code: givenId('qr', 'a QR code').optional().meta({ description: 'Only what is about this code' }),
+  code: givenId('qr', 'a QR code').optional().meta({ description: 'Only events of this code' }),
   lastEventId: z.string().min(1).max(512).optional().meta({
     description:
-      'In place of the Last-Event-ID header: an id of this stream, or of an event (`evt_…`)',
+      'Instead of the Last-Event-ID header: an id of this stream, or of an event (`evt_…`)',
   }),
   once: z
     .enum(['true', 'false'])
     .default('false')
-    .meta({ description: 'Ends when there is nothing more right now: for polling' }),
+    .meta({ description: 'Ends after the last available event, for polling' }),
 });
 
 const what =
-  'Events as `data:` lines, each the envelope that webhooks carry; `id:` is the position to continue from. ' +
-  '`event: gap` reports that earlier events are no longer stored, or that the last id was not of this workspace.';
+  'Events as `data:` lines, in the envelope of webhooks; `id:` is the position to resume from. `event: gap` ' +
+  'means that earlier events are no longer stored, or that the last id is from another workspace.';
 
-const sample = `id: dGhlIHBvc2l0aW9uIG9mIHRoZSBzdHJlYW0sIGVuY3J5cHRlZCBhbmQgb3BhcXVl\ndata: ${JSON.stringify(sampleEnvelope('qr.deleted'))}\n\n`;
+const sample =
+  'id: dGhlIHBvc2l0aW9uIG9mIHRoZSBzdHJlYW0sIGVuY3J5cHRlZCBhbmQgb3BhcXVl\ndata: ' +
+  `${JSON.stringify(sampleEnvelope('qr.deleted'))}\n\n`;
 
 export interface EventStreamOptions extends EventLogs {
   /** Fired after commits of changes and of windows. */
@@ -90,14 +92,14 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
     tag: 'Events',
     summary: 'Follow events live',
     description:
-      'Server-sent events, from now on or from the last id, which is one of this stream or the `id` of an event. ' +
-      'Costs one request, however long it lasts. `email` of `member.invited` is for admins.',
+      'Server-sent events, from now or from the last id: an id of this stream or of an event. Costs one request, ' +
+      'however long it lasts. `email` of `member.invited` is for admins.',
     query,
     requestHeaders: {
       'Last-Event-ID': z
         .string()
         .optional()
-        .meta({ description: 'Resumes right after this id: browsers send it when they reconnect' }),
+        .meta({ description: 'Resumes after this id; browsers send it when they reconnect' }),
     },
     answer: { status: 200, schema: z.string(), what, mediaTypes: ['text/event-stream'] },
     samples: { answer: { 'text/event-stream': sample } },
@@ -187,7 +189,9 @@ class EventStreams {
     ) {
       return;
     }
-    const detail = `Too many live streams are open, expected at most ${clientStreamsMax} a key or person and ${workspaceStreamsMax} a workspace`;
+    const detail =
+      `Too many live streams are open, expected at most ${clientStreamsMax} per key or user and ` +
+      `${workspaceStreamsMax} per workspace`;
     throw new Failure('overloaded', detail, { retryAfterSeconds });
   }
 }

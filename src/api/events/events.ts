@@ -62,7 +62,7 @@ export function eventRoutes(logs: EventLogs): Route[] {
     tag: 'Events',
     summary: 'List events',
     description:
-      'What happened in the workspace, newest first, as webhooks would carry it. An `id` is also a `Last-Event-ID` ' +
+      'The workspace’s events, newest first, in the envelope of webhooks. An `id` is also a `Last-Event-ID` ' +
       'of the [stream](#streamEvents). `email` of `member.invited` is `hidden@hidden.invalid` for roles below admin.',
     query,
     schema: eventPage,

@@ -18,7 +18,7 @@ const archiveCodesMax = 1_000;
 /** A logo of 256 KB as base64, and more: a logo somewhat too large gets a better answer than 413. */
 export const designBodyBytesMax = 524_288;
 
-const print = `Expected a whole number of millimetres from ${millimetresMin} to ${millimetresMax}`;
+const print = `Expected a whole number of millimeters from ${millimetresMin} to ${millimetresMax}`;
 
 export const imageQuery = z.object({
   size: queryInteger(sizeMin, sizeMax, sizeStandard),
@@ -101,17 +101,17 @@ export const logo = z
       description: 'For `design.logo`',
       example: 'logo:0123456789abcdef0123456789abcdef',
     }),
-    width: count.meta({ description: 'Pixels, as it is kept', example: 512 }),
-    height: count.meta({ description: 'Pixels, as it is kept', example: 512 }),
-    bytes: count.meta({ description: 'Size of the PNG that is kept', example: 18_204 }),
-    codes: count.meta({ description: 'Live codes that have it', example: 3 }),
+    width: count.meta({ description: 'Pixels of the stored logo', example: 512 }),
+    height: count.meta({ description: 'Pixels of the stored logo', example: 512 }),
+    bytes: count.meta({ description: 'Size of the stored PNG', example: 18_204 }),
+    codes: count.meta({ description: 'Live codes with this logo', example: 3 }),
     createdAt,
   })
   .meta({ id: 'Logo' });
 
 export const logoList = z
   .object({
-    data: z.array(logo).meta({ description: 'All of them, newest first' }),
-    total: count.meta({ description: 'How many there are', example: 1 }),
+    data: z.array(logo).meta({ description: 'All logos, newest first' }),
+    total: count.meta({ description: 'Number of logos', example: 1 }),
   })
   .meta({ id: 'LogoList' });

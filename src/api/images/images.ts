@@ -61,7 +61,7 @@ function findCode(
   const format = imageFormats.find((name) => name === match?.[2]);
   const code = id === undefined ? undefined : codes.findAnywhere(id);
   if (code === undefined || format === undefined) {
-    throw new Failure('not_found', 'There is no such image');
+    throw new Failure('not_found', 'Image not found');
   }
   if (code.deletedAtMs !== undefined) throw new Failure('gone', 'This QR code was deleted');
   return { code, format };
@@ -71,7 +71,7 @@ function findCode(
 function printSize(millimetres: number, format: ImageFormat): number {
   const points = pointsOf(millimetres, format);
   if (points !== undefined) return points;
-  const message = 'Millimetres are for PDF and EPS; expected `size` in pixels';
+  const message = 'Millimeters are for PDF and EPS; expected `size` in pixels';
   throw invalid('mm', 'not_for_this_format', message);
 }
 

@@ -27,8 +27,8 @@ function addOne(logos: Logos): Route {
     tag,
     summary: 'Upload a logo',
     description:
-      'PNG, JPEG or SVG of at most 256 KB. What is kept is a PNG of at most 1,024 pixels on an edge, ' +
-      'drawn again; an SVG that refers to anything outside itself is refused.',
+      'PNG, JPEG or SVG of at most 256 KB. Stored as a redrawn PNG of at most 1,024 pixels on an edge. An SVG ' +
+      'with external references is refused.',
     body: logoBody,
     bodyMedia: logoBodyMedia,
     bodyBytesMax: designBodyBytesMax,
@@ -58,7 +58,7 @@ function listAll(logos: Logos): Route {
     access: 'viewer',
     tag,
     summary: 'List logos',
-    description: 'All of the workspace, newest first; there are 200 at most.',
+    description: 'All logos of the workspace, newest first; at most 200.',
     answer: { status: 200, schema: logoList, what: 'The logos' },
     failures: [],
     handle: ({ actor }) => {
@@ -76,14 +76,14 @@ function getOne(logos: Logos): Route {
     access: 'viewer',
     tag,
     summary: 'Get a logo',
-    description: 'Its name, size and type; the images of codes show its picture.',
+    description: 'Its size and use; the images of codes show its picture.',
     answer: { status: 200, schema: logo, what: 'The logo' },
     failures: ['not_found'],
     handle: ({ actor, params }) => {
       // Some clients escape the colon in a path.
       const id = (params.id ?? '').replace(/%3a/i, ':');
       const found = logoName.test(id) ? logos.find(actor.workspaceNo, id) : undefined;
-      if (found === undefined) throw new Failure('not_found', 'There is no logo with this id');
+      if (found === undefined) throw new Failure('not_found', 'Logo not found');
       return jsonResult(200, view(logo, found));
     },
   });

@@ -41,8 +41,8 @@ function previewOne({ codes, designs, ownHosts }: PreviewsOptions): Route {
     tag,
     summary: 'Preview a design',
     description:
-      'Draws a code in a design and reads it back, as before it is stored, and stores nothing. The ' +
-      'answer is the image, or 422 `unscannable` with what to change.',
+      'Draws a code in a design and reads it back, without storing it. The answer is the image, or 422 ' +
+      '`unscannable` with the changes to make.',
     body: previewBody,
     isRepeatable: true,
     answer: {
@@ -74,8 +74,8 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
     tag,
     summary: 'Download many images',
     description:
-      'The images of up to 1,000 codes as one ZIP, drawn while it is sent, each named by its code’s ' +
-      'name and short code. One that cannot be drawn at this size is named in `NOT-DRAWN.txt`. ' +
+      'The images of up to 1,000 codes as one ZIP, drawn during the download. File names have the code’s name ' +
+      'and short code. `NOT-DRAWN.txt` lists codes that cannot be drawn at this size. ' +
       'Costs one request.',
     body: archiveBody,
     isRepeatable: true,
@@ -92,7 +92,7 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
       const found = ids.map((id) => codes.find(actor.workspaceNo, id));
       const faults = found.flatMap((code, at) =>
         code === undefined
-          ? [{ path: `ids.${at}`, code: 'not_found', message: 'There is no QR code with this id' }]
+          ? [{ path: `ids.${at}`, code: 'not_found', message: 'QR code not found' }]
           : [],
       );
       if (faults.length > 0) {

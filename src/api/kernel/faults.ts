@@ -70,7 +70,7 @@ function faultsOf(issue: Issue): Fault[] {
     return issue.keys.slice(0, faultsMax).map((key) => ({
       path: shownPath([...path, key]),
       code: 'unknown_field',
-      message: 'There is no such field here',
+      message: 'Unknown field',
     }));
   }
   return [{ path: shownPath(path), ...describe(issue) }];

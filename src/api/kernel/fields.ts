@@ -69,8 +69,8 @@ export const time = z
     example: '2026-03-01T12:00:00.000Z',
   });
 
-export const createdAt = time.meta({ id: 'CreatedAt', description: 'When it was made' });
-export const updatedAt = time.meta({ description: 'When it was last changed' });
+export const createdAt = time.meta({ id: 'CreatedAt', description: 'Time of creation' });
+export const updatedAt = time.meta({ description: 'Time of the last change' });
 
 export const count = z.int().min(0);
 
@@ -113,9 +113,9 @@ export const pageQuery = {
     description: 'Page, from 1',
     param: { id: 'Page' },
   }),
-  limit: queryInteger(1, 100, 20).meta({ description: 'Items a page', param: { id: 'Limit' } }),
+  limit: queryInteger(1, 100, 20).meta({ description: 'Items per page', param: { id: 'Limit' } }),
   cursor: cursorField.meta({
-    description: '`nextCursor` of the previous page: walks long lists at constant cost',
+    description: '`nextCursor` of the previous page: reads long lists at constant cost',
     param: { id: 'Cursor' },
   }),
 };
@@ -126,7 +126,7 @@ export const emptyBody = z.strictObject({}).optional();
 /** @throws Failure validation_failed when the range runs backwards */
 export function checkOrder(from: number | undefined, to: number | undefined): void {
   if (from === undefined || to === undefined || from <= to) return;
-  throw new Failure('validation_failed', 'The range runs backwards', {
+  throw new Failure('validation_failed', 'The range ends before it begins', {
     faults: [{ path: 'from', code: 'after_to', message: 'Expected `from` not after `to`' }],
   });
 }

@@ -82,7 +82,7 @@ export class Guard {
 
   #bySession(request: Request, access: Access): Admission {
     const secrets = this.#cookie.read(request);
-    if (secrets.length === 0) return this.#asAnonymous(request, access, 'no API key is given');
+    if (secrets.length === 0) return this.#asAnonymous(request, access, 'the API key is missing');
     let found: SignedIn | undefined;
     for (const secret of secrets) found ??= this.#workspaces.sessions.find(secret);
     if (found === undefined) return this.#asAnonymous(request, access, 'the session has ended');
@@ -142,7 +142,7 @@ function accessFailure(
   if (access === 'public' || access === 'signed') return undefined;
   if (access === 'person') {
     if (session !== undefined) return undefined;
-    return new Failure('forbidden', 'This is for people who are signed in, not for API keys');
+    return new Failure('forbidden', 'This is for signed-in users, not for API keys');
   }
   if (roleAtLeast(actor.role, access)) return undefined;
   const whose = session === undefined ? 'This key’s' : 'Your';

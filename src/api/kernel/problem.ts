@@ -167,7 +167,8 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     status: 503,
     title: 'Outcome unknown',
     meaning:
-      'The cluster did not confirm the change in time: it may have been made, or still be made. A POST that you send again with the same Idempotency-Key takes effect once.',
+      'The cluster did not confirm the change in time: it may have been made, or still be made. A POST that you ' +
+      'send again with the same Idempotency-Key takes effect once.',
   },
   storage_full: {
     status: 507,
@@ -196,13 +197,13 @@ export function otherMethodReply(
   allow: string,
   docsUrl: string,
 ): TextReply {
-  const detail = `There is no ${method} here, expected ${allow}`;
+  const detail = `Cannot ${method} this, expected ${allow}`;
   return reply(problemOf('method_not_allowed', detail, id, docsUrl), { Allow: allow });
 }
 
 /** The answer to a defect. Its cause is only in the log. */
 export function defectReply({ id }: Request, docsUrl: string): TextReply {
-  const detail = `The service failed; its log holds the cause under ${id}`;
+  const detail = `The service failed; its log has the cause under ${id}`;
   return reply(problemOf('internal_error', detail, id, docsUrl));
 }
 

@@ -55,11 +55,11 @@ const cursorPattern = /^[a-z]+_[0-9a-z]{20}$/;
 
 const pageFields = {
   page: z.int().min(1).meta({ description: 'This page', example: 1 }),
-  total: count.meta({ id: 'Total', description: 'How many there are on all pages', example: 1 }),
-  limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
+  total: count.meta({ id: 'Total', description: 'Number of items on all pages', example: 1 }),
+  limit: z.int().min(1).max(100).meta({ description: 'Maximum items per page', example: 20 }),
   nextCursor: z.string().optional().meta({
     id: 'NextCursor',
-    description: 'Gets the next page as `cursor`; absent on the last one',
+    description: '`cursor` of the next page; absent on the last page',
     example: 'eyJhIjoxfQ',
   }),
 };
@@ -89,8 +89,8 @@ export function partialPageSchema<S extends z.ZodType>(id: string, item: S) {
     .optional()
     .meta({
       description:
-        'How many items are left out because their records are damaged; absent = none. `total` counts the items ' +
-        'that the index names. A search counts all records that it cannot read',
+        'Number of items omitted because of damaged records; absent = none. `total` counts the items in the index. ' +
+        'A search counts all unreadable records',
       example: 1,
     });
   return z.object({ ...pageSchema(id, item).shape, unreadable }).meta({ id });
@@ -155,7 +155,7 @@ function startAfter<T>(items: readonly T[], cursor: string, idOf: (item: T) => s
 
 const deleted = z
   .object({
-    deleted: z.literal(true).meta({ description: 'It is deleted' }),
+    deleted: z.literal(true).meta({ description: 'Always true' }),
     id: z.string().meta({ description: 'Its id', example: 'whk_01k3zq8m4hd2v7c5x9ab' }),
   })
   .meta({ id: 'Deleted' });

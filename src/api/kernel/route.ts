@@ -186,7 +186,7 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, text: string): z.out
     const [value, another] = given.getAll(name);
     if (value !== undefined) values[name] = value;
     if (another !== undefined) {
-      repeated.push({ path: name, code: 'repeated', message: 'Expected it once' });
+      repeated.push({ path: name, code: 'repeated', message: 'Send it only once' });
     }
   }
   const checked = check(schema, values);

@@ -53,7 +53,7 @@ export class Router {
     let node = this.#root;
     for (const segment of route.path.split('/').slice(1)) node = grow(node, segment);
     if (node.routes.has(route.method)) {
-      throw new Error(`Cannot add ${route.method} ${route.path}: it is there already`);
+      throw new Error(`Cannot add ${route.method} ${route.path}: it exists`);
     }
     node.routes.set(route.method, route);
   }

@@ -48,7 +48,7 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
       info: {
         title: 'Quietzone API',
         version: '1',
-        description: 'Dynamic QR codes: create them, change where they lead, count their scans',
+        description: 'Dynamic QR codes: create them, change their destinations, count their scans',
         contact: { name: 'The operator of this installation', url: publicUrl },
         license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
       },
@@ -143,7 +143,7 @@ function securitySchemes(publicUrl: string): Record<string, oas31.SecurityScheme
       scheme: 'bearer',
       bearerFormat: 'JWT',
       description:
-        'An API key, made in the dashboard, by `createApiKey` or `quietzone keys create`.',
+        'An API key, created in the dashboard, with `createApiKey` or with `quietzone keys create`.',
     },
     session: {
       type: 'apiKey',
@@ -155,8 +155,7 @@ function securitySchemes(publicUrl: string): Record<string, oas31.SecurityScheme
       type: 'apiKey',
       in: 'header',
       name: 'X-CSRF-Token',
-      description:
-        '`csrfToken` of the session: requests of a session that change something send it as well.',
+      description: '`csrfToken` of the session, needed for changes with a session.',
     },
     webhookSignature,
   };
@@ -278,7 +277,7 @@ function isKeyless(access: Access): boolean {
 }
 
 function accessText(access: Access): string {
-  if (access === 'person') return 'For people who are signed in, not for API keys.';
+  if (access === 'person') return 'For signed-in users, not for API keys.';
   return isKeyless(access) ? 'Needs no key.' : `Least role: ${access}.`;
 }
 
@@ -327,7 +326,7 @@ function pathParameters(path: string): z.ZodObject | undefined {
 
 const notModified = {
   id: 'NotModified',
-  description: 'The list is the one that If-None-Match names',
+  description: 'The list is unchanged since the `ETag` in If-None-Match',
   headers: headersOf(['ETag', 'Vary', 'X-Unknown-Parameters']),
 };
 
@@ -336,7 +335,7 @@ const ifNoneMatchHeader = {
     .string()
     .optional()
     .meta({
-      description: 'The `ETag` of an earlier answer: while it is the same the answer is 304',
+      description: 'The `ETag` of an earlier answer: without a change, the answer is 304',
       example: 'W/"Zk3vT1c0Y6u2sPqR8wXaBd"',
       param: { id: 'IfNoneMatch' },
     }),
@@ -349,9 +348,9 @@ const idempotencyHeader = {
     .optional()
     .meta({
       description:
-        'The same key from the same sender, a user or an API key, gets the first answer again for 24 h, and ' +
-        'makes nothing twice. Kept are 2xx, 404, 409, 410 and 422; what was refused for now, as 401, 403, 429 ' +
-        'and 5xx, is tried again',
+        'For 24 h, a repeated request with the same key from the same user or API key gets the first answer and ' +
+        'has no second effect. This covers 2xx, 404, 409, 410 and 422; after other answers, such as 401, 403, ' +
+        '429 and 5xx, the request runs again',
       example: 'f3b1c7e2-order-4711',
       param: { id: 'Key' },
     }),

@@ -11,11 +11,11 @@ const whole = (id: string, description: string, example: number) =>
 const every = {
   'X-RateLimit-Limit': whole(
     'Limit',
-    'Requests of the window that binds now: the minute, or the day when less is left',
+    'Limit of the tighter window: the minute, or the day if less is left',
     600,
   ),
-  'X-RateLimit-Remaining': whole('Left', 'Requests that are left in that window', 599),
-  'X-RateLimit-Reset': whole('Reset', 'Unix seconds when that window ends', 1_772_366_460),
+  'X-RateLimit-Remaining': whole('Left', 'Remaining requests in that window', 599),
+  'X-RateLimit-Reset': whole('Reset', 'End of that window, in Unix seconds', 1_772_366_460),
   'X-Request-Id': z.string().meta({
     override: { pattern: idPattern('req') },
     description: 'Names this request in the service’s log',
@@ -27,18 +27,18 @@ const every = {
 const some = {
   'X-Unknown-Parameters': text(
     'Unknown',
-    'Names in the query that the operation does not know, percent-encoded, separated by commas; the first 20',
+    'Unknown names in the query, percent-encoded, separated by commas; the first 20',
     'sort,timezone',
   ),
-  Allow: text('Allow', 'With 405: the methods that the address has', 'GET, HEAD'),
+  Allow: text('Allow', 'With 405: the allowed methods', 'GET, HEAD'),
   'Content-Disposition': text(
     'Disposition',
-    'The name of a file to save',
+    'Name of the file',
     'attachment; filename="qr-codes.csv"',
   ),
   ETag: text(
     'ETag',
-    'Of a list above 1 KB: names what was sent. Of a code: names what can be changed of it, for `If-Match`',
+    'Version of the answer, for lists above 1 KB; version of a code, for `If-Match`',
     'W/"Zk3vT1c0Y6u2sPqR8wXaBd"',
   ),
   'Idempotent-Replayed': z
@@ -46,19 +46,22 @@ const some = {
     .optional()
     .meta({
       description:
-        'POST alone: this answer was given before, to the same Idempotency-Key; nothing was done again',
+        'Only POST: a repeated answer to the same Idempotency-Key; the request had no second effect',
       example: 'true',
       header: { id: 'Replayed' },
     }),
-  Location: text('Location', 'Address of what was created', '/v1/qr-codes/qr_01k3zq8m4hd2v7c5x9ab'),
+  Location: text(
+    'Location',
+    'Address of the created resource',
+    '/v1/qr-codes/qr_01k3zq8m4hd2v7c5x9ab',
+  ),
   'Retry-After': z
     .int()
     .min(1)
     .optional()
     .meta({
       description:
-        'Seconds. Always with 429: who waits that long is not refused again for the same window. With ' +
-        '503 where it is known',
+        'Seconds to wait. Always with 429: after them, the same window does not refuse again. With 503 if it is known',
       example: 17,
       header: { id: 'RetryAfter' },
     }),

@@ -15,7 +15,7 @@ import { pascalCase } from '../kernel/fields.ts';
 export const fault = z
   .object({
     path: z.string().meta({
-      description: 'Where it is: names and indexes joined by dots; empty for the whole',
+      description: 'Path of the field: names and indexes joined by dots; empty = the whole',
       example: 'target',
     }),
     code: z.string().meta({ description: 'Stable: branch on it', example: 'required' }),
@@ -27,17 +27,17 @@ const problem = z
   .object({
     type: z.string().meta({
       override: { format: 'uri' },
-      description: 'Address of the code’s description',
+      description: 'Address of the error code’s description',
       example: 'http://localhost:8080/docs#error-validation_failed',
     }),
-    title: z.string().meta({ description: 'The code in words', example: 'Validation failed' }),
+    title: z.string().meta({ description: 'The error code as text', example: 'Validation failed' }),
     status: z
       .int()
       .min(400)
       .max(599)
       .meta({ description: 'The status of the answer', example: 422 }),
     detail: z.string().meta({
-      description: 'What is the matter this time, for people',
+      description: 'The cause as text',
       example: 'The body has one fault',
     }),
     code: z
@@ -50,7 +50,7 @@ const problem = z
     }),
     errors: z.array(fault).optional().meta({ description: 'Every fault of the request at once' }),
   })
-  .meta({ id: 'Problem', description: 'A refusal, as RFC 9457 has it' });
+  .meta({ id: 'Problem', description: 'An error, as in RFC 9457' });
 
 const statusHeaders: Readonly<Record<number, readonly AnswerHeader[]>> = {
   401: ['WWW-Authenticate'],

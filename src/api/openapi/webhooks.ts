@@ -50,7 +50,7 @@ const headers = z.object({
   ),
   'X-Service-Attempt': z.string().meta({
     override: { type: 'integer', minimum: 1 },
-    description: 'Which attempt it is',
+    description: 'Number of the attempt',
     example: 1,
     param: { id: 'Attempt' },
   }),
@@ -61,18 +61,18 @@ export const webhookSignature = {
   type: 'apiKey',
   in: 'header',
   name: 'X-Service-Signature',
-  description: 'On what the service sends to endpoints: made with the endpoint’s secret.',
+  description: 'On requests to endpoints: made with the endpoint’s secret.',
 } as const;
 
 export function createWebhooks(): ZodOpenApiPathsObject {
   const answers: ZodOpenApiOperationObject['responses'] = {
-    '2XX': { id: 'Received', description: 'It has arrived. At most 16 KB of the answer are read' },
-    '410': { id: 'EndpointGone', description: 'Send no more: the endpoint is disabled' },
+    '2XX': { id: 'Received', description: 'Received. At most 16 KB of the answer are read' },
+    '410': { id: 'EndpointGone', description: 'Stop: the endpoint is disabled' },
     default: {
       id: 'TryAgain',
       description:
-        'Anything else, no answer within 15 s, or a redirect: it is tried again, up to 8 times in all; ' +
-        '`Retry-After` with 429 or 503 is heeded up to twice the delay',
+        'Anything else, no answer within 15 s, or a redirect: sent again, at most 8 times in total; ' +
+        '`Retry-After` with 429 or 503 is respected up to twice the delay',
     },
   };
   return Object.fromEntries(
@@ -96,7 +96,7 @@ export function createWebhooks(): ZodOpenApiPathsObject {
 }
 
 const listNote =
-  'Scans of a busy code come as a list of such events, each with its own id, unless `maxBatch` is 1.';
+  'Scans of a busy code arrive as a list of these events, each with its own id, unless `maxBatch` is 1.';
 
 function oneOrList(scanned: z.ZodObject): z.ZodType {
   return z

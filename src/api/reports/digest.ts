@@ -14,7 +14,7 @@ const tag = 'Sessions';
 
 const frequency = z.enum(['off', ...digestFrequencies]).meta({
   description:
-    '`weekly`: at 08:00 of the day on which the workspace’s weeks begin; `monthly`: at 08:00 of the first',
+    '`weekly`: at 08:00 on the first day of the workspace’s week; `monthly`: at 08:00 on the first',
   example: 'weekly',
 });
 const digest = z
@@ -24,7 +24,7 @@ const digest = z
       example: true,
     }),
     frequency,
-    nextAt: time.nullable().meta({ description: 'When the next one is sent; null when `off`' }),
+    nextAt: time.nullable().meta({ description: 'Time of the next mail; null = `off`' }),
   })
   .meta({ id: 'Digest' });
 const digestBody = z.strictObject({ frequency }).meta({ id: 'DigestChange' });
@@ -38,7 +38,7 @@ export interface DigestRoutesOptions {
 export function digestRoutes({ digests, users, sendsMail }: DigestRoutesOptions): Route[] {
   /** Why no mail can go there. */
   const obstacle = (userId: string): string | undefined => {
-    if (!sendsMail) return 'this service is not set up to send mail';
+    if (!sendsMail) return 'this service has no mail server';
     const user = users.find(userId);
     const isReachable = user !== undefined && isProven(user);
     return isReachable ? undefined : 'your e-mail address is not confirmed';
@@ -57,7 +57,7 @@ export function digestRoutes({ digests, users, sendsMail }: DigestRoutesOptions)
     access: 'person',
     tag,
     summary: 'Get your digest',
-    description: 'Whether you get the numbers of the workspace you are in by mail, and how often.',
+    description: 'Whether and how often you get the current workspace’s numbers by mail.',
     schema: digest,
     what: 'Your digest',
     read: ({ actor }) => view(actor),
@@ -70,8 +70,8 @@ export function digestRoutes({ digests, users, sendsMail }: DigestRoutesOptions)
     tag,
     summary: 'Change your digest',
     description:
-      'Scans, different people, the period before, codes and countries of the workspace you are in, to your ' +
-      'address. Each mail has a link that ends it. 409 where the service sends no mail, or your address is not ' +
+      'Scans, unique scanners, the earlier period, codes and countries of the current workspace, to your ' +
+      'address. Each mail has an unsubscribe link. 409 if the service has no mail server, or your address is not ' +
       'confirmed.',
     body: digestBody,
     answer: { status: 200, schema: digest, what: 'Your digest' },

@@ -28,18 +28,18 @@ export const publicPrefixes = [reportPrefix, unsubscribePrefix];
 const openedLimits = { perMinute: 120, perDay: undefined };
 
 const unknown = noticePage(
-  'This link shows nothing',
-  'It is not complete, or does not work any more. Ask the person who sent it for a new one.',
+  'This link does not work',
+  'It is incomplete, expired or revoked. Ask the sender for a new one.',
 );
 const noRange = noticePage(
   'This range is not available',
   `Use one of these ranges: ${reportRanges.join(', ')}.`,
 );
 const throttled = noticePage('Too many requests', 'Please try again in a minute.');
-const ended = noticePage('You are unsubscribed', 'You will get no more of these mails.');
+const ended = noticePage('You are unsubscribed', 'You get no more of these mails.');
 const question = noticePage(
   'Unsubscribe?',
-  'Then you get no more mails with the numbers of this workspace. You can ask for them again in your profile.',
+  'You then get no more reports of this workspace by mail. You can subscribe again in your profile.',
   { more: '<form method="post"><button>Unsubscribe</button></form>' },
 );
 

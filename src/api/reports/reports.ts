@@ -27,11 +27,11 @@ import { view } from '../kernel/view.ts';
 const tag = 'Reports';
 
 const range = z.enum(reportRanges).meta({
-  description: 'Days that the page shows at first; `all`: since the code or the campaign began',
+  description: 'Days shown first; `all`: since the code or campaign began',
   example: '30d',
 });
 const title = plainText(reportTitleLengthMax).meta({
-  description: 'What the page is called, in place of the name of the code or campaign',
+  description: 'Title of the page, instead of the name of the code or campaign',
   example: 'Summer menu, all branches',
 });
 
@@ -42,11 +42,11 @@ const reportBody = z
     title: title.optional(),
     range: range.default('30d'),
     timezone: timeZone.optional().meta({
-      description: 'Whose days are shown; default: that of the workspace, also when it changes',
+      description: 'Time zone of the days; default: the workspace’s, even if it changes',
       example: 'Europe/Berlin',
     }),
     expiresAt: moment.nullable().optional().meta({
-      description: 'When the link stops to work; null or absent = when it is revoked',
+      description: 'End of the link; null or absent = until revoked',
     }),
   })
   .superRefine(({ qrCodeId, campaignId }, context) => {
@@ -66,7 +66,7 @@ const report = z
       .meta({
         override: { format: 'uri' },
         description:
-          'The link: all who have it see the numbers. Null for a viewer, and where the service has other signing keys',
+          'The link: everyone with it sees the numbers. Null for a viewer, or if the service has other signing keys',
         example: 'http://localhost:8080/r/Wm3Qx0uYt6n1kZ8vB4hR2cJ7sLpE9dGaFoKiXyTbUqM',
       }),
     qrCodeId: idField('qr', 'The code').nullable().meta({ description: 'Null for a campaign’s' }),
@@ -79,14 +79,14 @@ const report = z
     }),
     range,
     timezone: z.string().nullable().meta({
-      description: 'Whose days are shown; null = those of the workspace',
+      description: 'Time zone of the days; null = the workspace’s',
       example: 'Europe/Berlin',
     }),
     status: z.enum(reportStatuses).meta({
       description: '`expired`: by `expiresAt`; `gone`: the code or campaign was deleted',
       example: 'active',
     }),
-    expiresAt: time.nullable().meta({ description: 'Null = it works until it is revoked' }),
+    expiresAt: time.nullable().meta({ description: 'Null = until revoked' }),
     createdBy: idField('usr', 'User who shared it'),
     createdAt,
   })
@@ -107,7 +107,7 @@ export function reportRoutes(options: ReportRoutesOptions): Route[] {
     access: 'viewer',
     tag,
     summary: 'List shared reports',
-    description: `Newest first, those that are over too; at most ${reportsMax}.`,
+    description: `Newest first, including ended reports; at most ${reportsMax}.`,
     schema: pageSchema('ReportPage', report),
     items: ({ actor }) => reports.list(actor.workspaceNo).map((record) => ({ record, actor })),
     idOf: ({ record }) => record.id,
@@ -130,7 +130,7 @@ export function reportRoutes(options: ReportRoutesOptions): Route[] {
     access: 'editor',
     tag,
     summary: 'Revoke a shared report',
-    description: 'Its link shows nothing from now on.',
+    description: 'Its link stops working at once.',
     remove: async ({ workspaceNo }, id) => await reports.revoke(workspaceNo, id),
   });
   return [createReport(options), listReports, getReport, deleteReport];
@@ -144,8 +144,8 @@ const createReport = (options: ReportRoutesOptions): Route =>
     tag,
     summary: 'Share a report',
     description:
-      'Makes a link to a page with the numbers and charts of one code or one campaign, and nothing else: no ' +
-      'target, no addresses, no single scan. It works for everyone who has it, until it expires or is revoked.',
+      'Creates a link to a page with only the numbers and charts of one code or campaign: no target, addresses ' +
+      'or single scans. It works for everyone with the link, until it expires or is revoked.',
     body: reportBody,
     answer: { status: 201, schema: report, what: 'The report; Location names it' },
     failures: ['not_found', 'static_code', 'conflict'],

@@ -28,27 +28,27 @@ import { view } from '../kernel/view.ts';
 
 const silentHours = z.int().min(1).max(silentHoursMax).meta({
   description:
-    'Reports that no scans came for so many hours, if the same hours of the week have 8 or more on average',
+    'Reports this many hours without scans, if the same hours of the week have 8 or more on average',
   example: 24,
 });
 const spikeFactor = z.number().min(spikeFactorMin).max(spikeFactorMax).meta({
   description:
-    'Reports an hour of 20 scans or more that has so many times the average of its hour of the week',
+    'Reports an hour of 20 or more scans with this many times the average of its hour of the week',
   example: 5,
 });
 const target = z.boolean().meta({
-  description: 'Requests every address that it leads to once a day; reports one that fails twice',
+  description: 'Requests every destination once a day; reports one that fails twice',
   example: true,
 });
 const mail = z.boolean().meta({
-  description: 'Whether you also get mail, if a mail server is set up',
+  description: 'Also notifies you by mail, if a mail server is set up',
   example: true,
 });
 const mailTo = z
   .array(givenId('usr', 'a member'))
   .max(mailToMax)
   .meta({
-    description: 'Members that get mail; `mail` adds or removes yourself',
+    description: 'Members who get mail; `mail` adds or removes yourself',
     example: ['usr_01k3zq8m4hd2v7c5x9ab'],
   });
 
@@ -113,7 +113,7 @@ export const incidentListQuery = z.object({
 
 const fault = z
   .enum(targetFaults)
-  .meta({ description: 'How it failed; `status`: by its status', example: 'status' });
+  .meta({ description: 'The failure; `status`: an error status', example: 'status' });
 const status = z
   .int()
   .nullable()
@@ -128,7 +128,7 @@ const watchId = idField('wch', 'Id of the watch');
 const orNull = (description: string) => time.nullable().meta({ description, example: null });
 const address = z.string().meta({
   override: { format: 'uri' },
-  description: 'The address that was requested',
+  description: 'The requested address',
   example: 'https://example.com/menu',
 });
 const scansOrNull = (description: string) =>
@@ -139,25 +139,28 @@ export const incident = z
     id: idField('inc', 'Id of the incident'),
     watchId,
     ...subject,
-    name: z.string().meta({ description: 'Name of the watched thing', example: 'Menu, table 4' }),
-    kind: z.enum(incidentKinds).meta({ description: 'What it is', example: 'silent' }),
+    name: z.string().meta({
+      description: 'Name of the watched code, campaign or workspace',
+      example: 'Menu, table 4',
+    }),
+    kind: z.enum(incidentKinds).meta({ description: 'Kind of the incident', example: 'silent' }),
     since: time.meta({
       description:
         'The end of the last hour with a scan, the hour of the spike, or the first failure',
     }),
-    openedAt: time.meta({ description: 'When it was reported' }),
-    endedAt: orNull('When it was over; null = it is open'),
+    openedAt: time.meta({ description: 'Time of the report' }),
+    endedAt: orNull('End of the incident; null = open'),
     endedBy: z.enum(incidentEnds).nullable().meta({
       description:
-        '`not_expected`: it was paused, or has ended; `changed`: the watch was, or where the code leads',
+        '`not_expected`: paused or ended; `changed`: the watch or the destination changed',
       example: null,
     }),
-    expectedScans: scansOrNull('The scans of its average; null of a target'),
-    scans: scansOrNull('What there was; null of a target'),
+    expectedScans: scansOrNull('Average scans; null for a target'),
+    scans: scansOrNull('Actual scans; null for a target'),
     hours: count
       .nullable()
       .meta({ description: 'Length of a silence when it was reported', example: 24 }),
-    target: address.nullable().meta({ description: 'Of a target; else null' }),
+    target: address.nullable().meta({ description: 'The failed target, else null' }),
     fault: fault.nullable(),
     status,
   })
@@ -171,7 +174,8 @@ export const watch = z
     id: watchId,
     ...subject,
     name: z.string().nullable().meta({
-      description: 'The name of the watched thing; null = it was deleted, and the watch will be',
+      description:
+        'Name of the watched code, campaign or workspace; null = deleted, the watch follows',
       example: 'Menu, table 4',
     }),
     silentHours: silentHours.nullable(),
@@ -179,23 +183,22 @@ export const watch = z
     target,
     mailTo: z
       .array(z.string())
-      .meta({ description: 'Members that get mail', example: ['usr_01k3zq8m4hd2v7c5x9ab'] }),
+      .meta({ description: 'Members who get mail', example: ['usr_01k3zq8m4hd2v7c5x9ab'] }),
     state: z.enum(watchStates).meta({
-      description:
-        'The worst of its open incidents; `pending`: its scans or its targets were never checked',
+      description: 'The worst open incident; `pending`: scans or targets not checked yet',
       example: 'ok',
     }),
-    since: orNull('When that began; null while it is ok or pending'),
+    since: orNull('Start of this state; null while ok or pending'),
     idle: z.enum(['learning', 'inactive']).nullable().meta({
       description:
-        'Why no scans are expected: `learning` for its first two weeks, `inactive` while it redirects no visitors',
+        'Reason for not expecting scans: `learning` for the first two weeks, `inactive` while it does not redirect',
       example: null,
     }),
-    checkedAt: orNull('When its scans were last looked at'),
-    targetCheckedAt: orNull('When its targets were last requested'),
+    checkedAt: orNull('Time of the last check of its scans'),
+    targetCheckedAt: orNull('Time of the last request to its targets'),
     lastFault: lastFaultSchema
       .nullable()
-      .meta({ description: 'The last request that failed', example: null }),
+      .meta({ description: 'The last failed request', example: null }),
     incidents: z.array(incident).meta({ description: 'Its open incidents', example: [] }),
     createdBy: idField('usr', 'User who made it'),
     createdAt,

@@ -45,8 +45,8 @@ function createOne(options: WatchRoutesOptions): Route {
     tag,
     summary: 'Create a watch',
     description:
-      'Watches a code, a campaign, or the workspace if neither is given. It reports by `qr.silent`, `qr.spiked`, ' +
-      '`qr.target_failed` and `qr.target_recovered`, each once per incident; `/docs/alerts` says when.',
+      'Watches a code, a campaign, or the workspace if neither is given. Emits `qr.silent`, `qr.spiked`, ' +
+      '`qr.target_failed` and `qr.target_recovered`, once per incident; see `/docs/alerts`.',
     body: watchBody,
     answer: { status: 201, schema: watch, what: 'The watch; Location names it' },
     make: async ({ actor, body: { qrCodeId, campaignId, target = false, ...body } }, kept) => {
@@ -104,10 +104,10 @@ function listIncidents(options: WatchRoutesOptions): Route {
     tag,
     summary: 'List incidents',
     description:
-      'Newest first: the last 1,000 of the workspace, also those of watches that were deleted.',
+      'Newest first: the last 1,000 of the workspace, including those of deleted watches.',
     query: incidentListQuery,
     schema: incidentPage,
-    what: 'Some incidents',
+    what: 'A page of incidents',
     read: ({ actor: { workspaceNo }, query }) => {
       const { limit, qrCodeId, campaignId, watchId, open: isOpen } = query;
       const positions = options.positions.of(workspaceNo, 'incidents');
@@ -150,7 +150,7 @@ function patchOne(options: WatchRoutesOptions): Route {
     description:
       'JSON merge patch. The watch is checked at once; an open incident of a rule that changes ends as `changed`.',
     body: watchPatch,
-    answer: { status: 200, schema: watch, what: 'The watch as it is now' },
+    answer: { status: 200, schema: watch, what: 'The watch after the change' },
     failures: ['not_found', 'storage_full'],
     handle: async ({ actor, id, body }) =>
       jsonResult(200, viewOf(options, await options.watches.change(actor, id, body))),

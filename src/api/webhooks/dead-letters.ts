@@ -25,19 +25,21 @@ const deadLetter = z
   .object({
     ...deliveryFields,
     deadAt: time.meta({
-      description: 'When its last attempt failed, or its endpoint was found disabled',
+      description: 'Time of the last failed attempt, or of finding its endpoint disabled',
     }),
     deadReason: z.enum(['exhausted', 'gone', 'endpoint_disabled']).meta({
       description:
         '`exhausted`: every attempt failed; `gone`: the receiver answered 410; `endpoint_disabled`: it ' +
         'waited when its endpoint was disabled',
     }),
-    expiresAt: time.meta({ description: 'When it is removed for good' }),
+    expiresAt: time.meta({ description: 'Time of its removal' }),
   })
   .meta({ id: 'DeadLetter' });
 
 const replayed = z
-  .object({ replayed: count.meta({ description: 'How many will be sent again', example: 3 }) })
+  .object({
+    replayed: count.meta({ description: 'Number of deliveries to send again', example: 3 }),
+  })
   .meta({ id: 'Replayed' });
 
 const start = dayOrMoment(0).meta({
@@ -54,7 +56,9 @@ const end = dayOrMoment(1).meta({
 const givenEndpointId = givenId('whk', 'an endpoint');
 
 const deadLettersQuery = z.object({
-  endpointId: givenEndpointId.optional().meta({ description: 'Those of this endpoint' }),
+  endpointId: givenEndpointId
+    .optional()
+    .meta({ description: 'Only dead letters of this endpoint' }),
   from: start.optional().meta({ description: 'Dead since this day (UTC) or time, included' }),
   to: end.optional().meta({ description: 'Dead until this day (UTC) or time, included' }),
   ...pageQuery,
@@ -94,8 +98,8 @@ function listRoute(webhooks: Webhooks, positions: Positions): Route {
     tag,
     summary: 'List dead letters',
     description:
-      'Deliveries whose last attempt failed, or whose endpoint was disabled, newest first. `from` and `to` ' +
-      'bound the time of that. Dead letters are removed after 7 days.',
+      'Deliveries whose last attempt failed, or whose endpoint was disabled, newest first. `from` and `to` bound ' +
+      'this time. Dead letters are removed after 7 days.',
     query: deadLettersQuery,
     schema: pageSchema('DeadLetterPage', deadLetter),
     what: 'A page',
@@ -126,7 +130,7 @@ function replayRoute({ deliveries }: Webhooks): Route {
     tag,
     summary: 'Replay a dead letter',
     description:
-      'The same delivery goes out again, with the same event ids and bytes and all its retries.',
+      'Sends the same delivery again, with the same event ids and bytes and all its retries.',
     body: emptyBody,
     answer: { status: 202, schema: acceptedDelivery, what: 'It waits to be sent' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
@@ -146,10 +150,10 @@ function replayRangeRoute({ endpoints, deliveries }: Webhooks): Route {
     operationId: 'replayDeadLetters',
     access: 'admin',
     tag,
-    summary: 'Replay dead letters of a time',
-    description: 'All of them, of one enabled endpoint or of every one that is enabled.',
+    summary: 'Replay dead letters by time',
+    description: 'All dead letters of one enabled endpoint, or of all enabled endpoints.',
     body: replayBody,
-    answer: { status: 202, schema: replayed, what: 'How many wait to be sent again' },
+    answer: { status: 202, schema: replayed, what: 'Number of deliveries to send again' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor: { workspaceNo }, body: { from, to, endpointId: filterId } }) => {
       checkRange(from, to);

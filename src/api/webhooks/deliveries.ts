@@ -41,10 +41,10 @@ const failureClasses = [
 
 export const attempt = z
   .object({
-    at: time.meta({ description: 'When it began' }),
-    durationMs: z.number().min(0).meta({ description: 'How long it took', example: 38 }),
+    at: time.meta({ description: 'Start of the attempt' }),
+    durationMs: z.number().min(0).meta({ description: 'Duration in milliseconds', example: 38 }),
     remoteIp: z.string().nullable().meta({
-      description: 'Address it was sent to; null if it reached none',
+      description: 'Address of the receiver; null if not reached',
       example: '198.18.7.20',
     }),
     status: z
@@ -56,12 +56,9 @@ export const attempt = z
         'Why the attempt failed; `null` after a success. `blocked_ip`: the address is not allowed, or the name has none',
       example: null,
     }),
-    answer: z
-      .string()
-      .nullable()
-      .meta({ description: 'The beginning of the answer, up to 4 KB', example: 'ok' }),
+    answer: z.string().nullable().meta({ description: 'First 4 KB of the answer', example: 'ok' }),
   })
-  .meta({ id: 'WebhookAttempt', description: 'One attempt and what came back' });
+  .meta({ id: 'WebhookAttempt', description: 'One attempt and its answer' });
 
 const deliveryStates = ['pending', 'delivered', 'dead', 'canceled'] as const;
 
@@ -71,7 +68,7 @@ const deliveryState = z
 
 export const deliveryFields = {
   id: deliveryId,
-  endpointId: endpointId.nullable().meta({ description: '`null` when the endpoint is deleted' }),
+  endpointId: endpointId.nullable().meta({ description: '`null` if the endpoint is deleted' }),
   event: kind,
   eventIds: z.array(eventId).meta({ description: 'Several if scans are sent as a list' }),
   state: deliveryState,
@@ -79,7 +76,7 @@ export const deliveryFields = {
   lastAttempt: attempt.nullable().meta({ description: 'Null before the first one' }),
   nextAttemptAt: time
     .nullable()
-    .meta({ description: 'Time of the next attempt; null if there is none', example: null }),
+    .meta({ description: 'Time of the next attempt, or null', example: null }),
   createdAt,
 };
 const delivery = z.object(deliveryFields).meta({ id: 'Delivery' });
@@ -88,7 +85,7 @@ const wholeDelivery = z
     ...deliveryFields,
     attempts: z.array(attempt).meta({ description: 'Oldest first' }),
     body: z.string().meta({
-      description: 'The exact text that is sent and signed',
+      description: 'The exact sent and signed text',
       example: '{"id":"evt_01k3zq8m4hd2v7c5x9ab","event":"qr.deleted","data":{}}',
     }),
   })
@@ -190,7 +187,7 @@ export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[
     tag,
     summary: 'List an endpoint’s deliveries',
     description:
-      'Newest first: all that wait, are dead or canceled, and the latest that were delivered. While many wait, ' +
+      'Newest first: all waiting, dead or canceled ones, and the latest delivered ones. While many wait, ' +
       '`total` is an estimate.',
     query: deliveriesQuery,
     schema: pageSchema('DeliveryPage', delivery),

@@ -22,7 +22,7 @@ export interface Invitation {
 /** Asks the owner of a new address to confirm it. */
 export interface AddressQuestion {
   readonly to: string;
-  /** Of the person. */
+  /** Name of the user. */
   readonly name: string;
   readonly confirmUrl: string;
   readonly expiresAtMs: number;
@@ -45,19 +45,21 @@ export class Emails {
       subject: `${by} invites you to ${name ?? workspace}`,
       sentence: `${by} invites you to ${workspace} on Quietzone, as ${role}.`,
       action: 'Accept the invite',
-      end: `The link works once, until ${timeText(expiresAtMs)}. If you expected no invite, do nothing.`,
+      end: `The link works once, until ${timeText(expiresAtMs)}. If you do not expect an invite, ignore this mail.`,
     };
     return this.#mailer.send({ to, ...email(words, acceptUrl) }, onFailed);
   }
 
-  /** The same. A mail that is lost can be asked for again. */
+  /** The same. The user can request a lost mail again. */
   confirmAddress({ to, name, confirmUrl, expiresAtMs }: AddressQuestion): boolean {
     const by = withoutAddress(name) ?? 'A person';
     const words: Words = {
       subject: 'Confirm your e-mail address',
       sentence: `${by} wants to sign in to Quietzone with this e-mail address.`,
       action: 'Confirm the address',
-      end: `Sign in as before to open the link; it works once, until ${timeText(expiresAtMs)}. If you did not ask for this, do nothing.`,
+      end:
+        `Sign in as before to open the link; it works once, until ${timeText(expiresAtMs)}. If you did not ` +
+        'request this, ignore this mail.',
     };
     return this.#mailer.send({ to, ...email(words, confirmUrl) });
   }
@@ -68,7 +70,7 @@ export class Emails {
       subject: `Your ${what} was changed`,
       sentence: `The ${what} of your account on Quietzone was changed.`,
       action: 'Open your profile',
-      end: 'If it was not you, ask the operator of the service to give your account back to you.',
+      end: 'If this was not you, ask the operator of the service to restore your account.',
     };
     return this.#mailer.send({ to, ...email(words, url) });
   }
@@ -87,12 +89,12 @@ export class Emails {
     return await this.#mailer.sendOnce({ ...mail, subject: visibleLine(subject), headers });
   }
 
-  /** The same. A mail that is lost is in the dashboard. */
+  /** The same. The dashboard also shows the alert. */
   alert({ to, workspaceName, incident, what, url }: Alert): boolean {
     const words: Words = {
       ...alertWords(incident, what),
       action: 'Open it in Quietzone',
-      end: `You get this because you, or a member of the workspace “${workspaceName}”, asked for it. Turn it off under Settings, Alerts.`,
+      end: `Sent because this alert is on in the workspace “${workspaceName}”. Turn it off under Settings, Alerts.`,
     };
     return this.#mailer.send({ to, ...email(words, url) });
   }
@@ -106,7 +108,7 @@ const withoutAddress = (name: string): string | undefined =>
 interface Words {
   readonly subject: string;
   readonly sentence: string;
-  /** Of the link. */
+  /** Text of the link. */
   readonly action: string;
   readonly end: string;
 }
@@ -138,34 +140,36 @@ function alertWords(
   if (kind === 'silent') {
     return {
       subject: `No scans: ${name}`,
-      sentence: `${of} has had no scans since ${since}, ${hours} hours. On average it has ${numbers.format(expected)} in such hours.`,
+      sentence: `${of} has had no scans for ${hours} hours, since ${since}. Usually it has ${numbers.format(expected)}.`,
     };
   }
   if (kind === 'spiking') {
     return {
-      subject: `Many scans: ${name}`,
-      sentence: `${of} had ${numbers.format(seen)} scans in the hour from ${since}. On average it has ${numbers.format(expected)} in that hour of the week.`,
+      subject: `Unusually many scans: ${name}`,
+      sentence:
+        `${of} had ${numbers.format(seen)} scans in the hour from ${since}. Usually it has ` +
+        `${numbers.format(expected)} in this hour of the week.`,
     };
   }
   if (what === 'ended') {
     return {
-      subject: `Target answers again: ${name}`,
-      sentence: `${url}, where ${of} leads, answers again. It had failed since ${since}.`,
+      subject: `Destination works again: ${name}`,
+      sentence: `${url}, a destination of ${of}, works again. It failed since ${since}.`,
     };
   }
   return {
-    subject: `Target fails: ${name}`,
-    sentence: `${url}, where ${of} leads, ${faultText(incident)}. It has failed twice, first at ${since}.`,
+    subject: `Destination fails: ${name}`,
+    sentence: `${url}, a destination of ${of}, ${faultText(incident)}. It failed twice, first at ${since}.`,
   };
 }
 
 const faultTexts: Readonly<Record<string, string>> = {
   timeout: 'does not answer within 10 seconds',
-  dns: 'has a host name that is not found',
-  connect: 'cannot be connected to',
-  tls: 'has a certificate that is not accepted',
+  dns: 'has an unknown host name',
+  connect: 'does not accept connections',
+  tls: 'has an invalid certificate',
   reset: 'closes the connection without an answer',
-  protocol: 'gives no valid HTTP answer',
+  protocol: 'sends an invalid HTTP answer',
 };
 
 const faultText = ({ fault = 'unknown', status }: IncidentRecord): string =>

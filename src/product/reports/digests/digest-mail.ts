@@ -1,10 +1,10 @@
 /**
  * The mail of a digest: HTML for programs that show it, and a text that says the same.
  *
- * What shows everywhere are tables with background colors: Outlook draws by Word's rules (no SVG, no flex, no radius),
- * Gmail drops style sheets and pictures in the mail, and both may recolor it for a dark screen. So a bar is a table of
- * two cells, in shares of the width so that it fits a phone, with its number above it. Nothing is loaded from anywhere:
- * no picture reports that it was read.
+ * Only tables with background colors show everywhere: Outlook draws like Word (no SVG, no flex, no radius), Gmail drops
+ * style sheets and pictures in the mail, and both may recolor it for a dark screen. So a bar is a table of two cells,
+ * in shares of the width so that it fits a phone, with its number above it. Nothing is loaded from anywhere: no picture
+ * reports that it was read.
  */
 import type { DayRange } from '../../../model/day.ts';
 import { escapeHtml } from '../../../model/text.ts';
@@ -104,7 +104,7 @@ const daysIn = ({ fromDay, toDay }: DayRange): number => toDay - fromDay + 1;
 /** `12% more than in the month before (31 days against 30)` */
 function comparison({ change, days, previous }: Numbers, frequency: DigestFrequency): string {
   const before = frequency === 'weekly' ? 'in the week before' : 'in the month before';
-  if (change === undefined || previous === undefined) return `Nothing to compare with ${before}`;
+  if (change === undefined || previous === undefined) return `No earlier period to compare with`;
   const [length, lengthBefore] = [daysIn(days), daysIn(previous)];
   const lengths = length === lengthBefore ? '' : ` (${length} days against ${lengthBefore})`;
   return capital(changeText(change, before)) + lengths;
@@ -119,11 +119,11 @@ function textOf(content: DigestContent, parts: readonly Part[]): string {
   });
   return [
     `${workspaceName}, ${daysText(content)}`,
-    `${plural(numbers.totalScans, 'scan')} by ${numberText(numbers.uniqueScanners)} different people\n` +
+    `${plural(numbers.totalScans, 'scan')} by ${numberText(numbers.uniqueScanners)} unique scanners\n` +
       comparison(numbers, frequency),
     ...lists,
     `See more:\n${url}`,
-    `You get this because you asked for it in your profile. Unsubscribe:\n${unsubscribeUrl}\n\n${attribution}\n`,
+    `You subscribed to this report in your profile. Unsubscribe:\n${unsubscribeUrl}\n\n${attribution}\n`,
   ].join('\n\n');
 }
 
@@ -148,7 +148,7 @@ function htmlOf(content: DigestContent, parts: readonly Part[]): string {
 <tr><td style="padding:28px 28px 32px">
 <h1 dir="auto" style="margin:0;font-size:22px;line-height:30px;color:${ink}">${escapeHtml(workspaceName)}</h1>
 <p style="margin:0 0 20px;font-size:14px;line-height:20px;color:${soft}">${escapeHtml(daysText(content))}</p>
-<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr>${figure(numberText(numbers.totalScans), 'scans')}${figure(numberText(numbers.uniqueScanners), 'different people')}</tr></table>
+<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr>${figure(numberText(numbers.totalScans), 'scans')}${figure(numberText(numbers.uniqueScanners), 'unique scanners')}</tr></table>
 <p style="margin:12px 0 0;font-size:15px;line-height:22px;color:${ink}">${comparison(numbers, frequency)}</p>
 ${lists.join('\n')}
 <p style="margin:32px 0 0;font-size:15px;line-height:22px"><a href="${escapeHtml(url)}" style="color:${accent};font-weight:bold">See more in the dashboard</a></p>

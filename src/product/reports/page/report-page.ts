@@ -57,7 +57,7 @@ export function reportPage(content: ReportContent): FramedPage {
     `<main>${markOf(brand)}<h1 dir="auto">${escapeHtml(title)}</h1>` +
     `<p class="soft">${what}${numbers === undefined ? '' : `, ${spanText(numbers, content.zone)}`}</p>` +
     (numbers === undefined
-      ? '<section><p>Nothing is counted yet: this has not begun.</p></section>'
+      ? '<section><p>This has not started yet.</p></section>'
       : switchOf(content.range) + figures(numbers) + parts(numbers, content.zone)) +
     `<footer><p>As of ${escapeHtml(readAt)}. Bots and link previews are not counted.</p>` +
     '<p>Countries and cities: <a href="https://db-ip.com" rel="noreferrer">IP Geolocation by DB-IP</a> ' +
@@ -82,11 +82,11 @@ function figures(numbers: Numbers): string {
   const scans = whole.reduce((sum, one) => sum + one.scans, 0);
   const [perDay, over] =
     whole.length === 0
-      ? ['–', 'no day is over yet']
+      ? ['–', 'after the first full day']
       : [numberText(Math.round((scans / whole.length) * 10) / 10), overText(whole.length, today)];
   return (
     `<dl class="figures"><div><dt>Scans</dt><dd>${numberText(totalScans)}</dd><dd>${against(numbers)}</dd></div>` +
-    `<div><dt>Different people</dt><dd>${numberText(uniqueScanners)}</dd><dd>each counted once</dd></div>` +
+    `<div><dt>Unique scanners</dt><dd>${numberText(uniqueScanners)}</dd><dd>each counted once</dd></div>` +
     `<div><dt>Scans a day</dt><dd>${perDay}</dd><dd>${over}</dd></div></dl>`
   );
 }
@@ -96,7 +96,7 @@ const overText = (days: number, today: number | undefined): string =>
 
 /** `12% more than from 24 Oct to 22 Nov 2026, both until 01:45` */
 function against({ change, days, previous, until }: Numbers): string {
-  if (previous === undefined) return 'no period before to compare with';
+  if (previous === undefined) return 'no earlier period to compare with';
   const { fromDay, toDay } = previous;
   const calendar = calendarOfRange(days);
   const isDayLeftOut = until?.nowMs === calendar.startOfDay(days.toDay);
