@@ -95,7 +95,7 @@ test('to another workspace, and on a machine alone, there is no cluster', async 
     ['POST', '/v1/cluster/handover'],
   ] as const) {
     const answers = [await owner.call(method, path, { key }), await alone.call(method, path)];
-    const wanted = { status: 404, code: 'not_found', detail: 'There is no cluster here' };
+    const wanted = { status: 404, code: 'not_found', detail: 'This installation is not a cluster' };
     expect(answers.map(({ json }) => json)).toMatchObject([wanted, wanted]);
   }
   const sessions = [await owner.get('/v1/session', { key }), await alone.get('/v1/session')];

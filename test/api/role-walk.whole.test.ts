@@ -37,7 +37,7 @@ function describeOne(path: string, method: string, operation: Json) {
 /** What the last sentence of a description says. */
 function accessIn(description: string): Access {
   if (description.endsWith(' Needs no key.')) return 'none';
-  if (description.endsWith(' For people who are signed in, not for API keys.')) return 'person';
+  if (description.endsWith(' For signed-in users, not for API keys.')) return 'person';
   const least = / Least role: (\w+)\.$/.exec(description)?.[1];
   const role = roles.find((one) => one === least);
   if (role === undefined) throw new Error(`Cannot find the permission in: ${description}`);

@@ -64,7 +64,7 @@ export const settingsAddresses = ({ endpointId, deliveryId }: Seeded): readonly 
   ['delivery', `/settings/deliveries/${deliveryId}`, /^(qr|campaign)\./, 'HTTP 500'],
   ['dead-letters', '/settings/webhooks/dead-letters', 'Dead letters', /delivered|Event/],
   ['data', '/settings/data', 'Data', 'Single scans'],
-  ['not-found', '/nothing/here', 'Not found', 'no page'],
+  ['not-found', '/nothing/here', 'Not found', 'Page not found'],
 ];
 
 /** Follows a link as the dashboard does: opens the next page in the same document. */

@@ -60,7 +60,7 @@ test('the three recipes are filled in, refused at their fields, put in order by 
   await page.getByRole('status').getByText('It is now rule 3 of 4').waitFor();
   expect(await sentences()).toEqual([android, spanish, ios, open, 'Everyone else']);
   await button('Save changes').click();
-  await page.getByText('Saved. Every print').waitFor();
+  await page.getByText('Saved. The new rules').waitFor();
   await drag(4, 1);
   await expect
     .poll(async () => await sentences())

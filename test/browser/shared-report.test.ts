@@ -34,7 +34,7 @@ test('a link is made beside the numbers, shows them to a stranger, and ends when
   const stranger = await harness.open();
   await stranger.goto(new URL(url).pathname);
   await stranger.getByRole('heading', { name: 'Menu <b>of</b> the summer' }).waitFor();
-  const figure = stranger.locator('.figures div', { hasText: 'Different people' });
+  const figure = stranger.locator('.figures div', { hasText: 'Unique scanners' });
   expect(await figure.locator('dd').first().textContent()).toBe('3');
   await stranger.getByText('Show as a table').click();
   await stranger.getByRole('rowheader').last().waitFor();

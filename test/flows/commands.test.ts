@@ -74,7 +74,7 @@ test('own geo files name the places of scans; one that cannot be used costs a wa
 });
 
 test('while no phone can open the codes, the start says so once, and doctor warns without failing', async () => {
-  const isTold = ({ msg }: { readonly msg: string }): boolean => /no phone can open/.test(msg);
+  const isTold = ({ msg }: { readonly msg: string }): boolean => /phones cannot open/.test(msg);
   const told = service.logEntries.filter(isTold);
   expect(told).toMatchObject([{ level: 'warn' }]);
   expect(told[0]?.msg).toContain(service.redirectUrl);
@@ -127,7 +127,7 @@ test('users, keys and plans changed on the command line hold from the next reque
   const body = { target: 'https://example.com/' };
   const refused = await service.api.post('/v1/qr-codes', body, { key: created.key });
   expect(refused.status).toBe(403);
-  const kid = /with (\S+) from/.exec(await run('keys', 'rotate-signing'))?.[1];
+  const kid = /signed with (\S+);/.exec(await run('keys', 'rotate-signing'))?.[1];
   expect(await works()).toBe(200);
   const next = JSON.parse(await run('keys', 'create', '-n', 'new', '--json'));
   expect(Buffer.from(next.key.split('.')[0], 'base64url').toString()).toContain(kid);

@@ -61,8 +61,8 @@ it('counts every sound frame, reports the damaged ones, and guesses nothing', ()
     await second.close();
     expect(second.complaints.toSorted((a, b) => a.msg.localeCompare(b.msg))).toMatchObject([
       { level: 'error', damagedScans: scansPerFrame },
-      { level: 'error', msg: 'stored record damaged', table: 'codes', record: '2' },
       { level: 'warn', msg: 'cut a torn tail off a journal' },
+      { level: 'error', msg: 'stored record damaged', table: 'codes', record: '2' },
     ]);
     expectCleanLog(second, [apiKey, '198.51.100.']);
   }));

@@ -200,7 +200,7 @@ describe('in the folder of a core', () => {
 
   it('doctor: right with the settings of the cluster, wrong without', async () => {
     const right = await runCommand(['doctor'], { ...core, ...brokers });
-    expect(right.stdout).toContain('ok   data folder is of the node node-1, role all');
+    expect(right.stdout).toContain('ok   data folder belongs to node node-1, role all');
     expect(faultsIn(right.stdout)).toEqual([noBroker]);
     const wrong = await runCommand(['doctor'], core);
     expect(wrong).toMatchObject({

@@ -230,7 +230,7 @@ it('takes our own CSV and NDJSON, whose broken rows are theirs alone', async () 
   const told = await importing(ndjson);
   expect(told.result).toContain('3 rows, 1 created, 2 failed');
   expect(told.progress).toMatch(/line 2: invalid_json/);
-  expect(told.progress).toMatch(/line 3: unknown_field: colour: There is no such field here/);
+  expect(told.progress).toMatch(/line 3: unknown_field: colour: Unknown is no such field here/);
 });
 
 const slugRow = (slug: string): string => `{"target":"https://example.com/","slug":"${slug}"}`;
@@ -352,7 +352,7 @@ it.each([
   ['binary.csv', {}, /columns: \ufffd\ufffdbinary\)/],
   ['list.json', {}, /format is unknown \(columns: colour\)/],
   ['one.json', {}, /no list of links/],
-  ['own2.csv', { workspace: 'ws_00000000000000000000' }, /no workspace/],
+  ['own2.csv', { workspace: 'ws_00000000000000000000' }, /Workspace ws_0+ not found/],
   ['own2.csv', { errors: 'strange.csv' }, /not an errors file/],
   [
     'strange.csv',

@@ -69,7 +69,7 @@ export function assertSound(
   const lines = faults.map((fault) => `  ${faultText(fault)}`);
   throw new DataFolderError(
     `Cannot ${action}: data folder ${folder.path} has faults\n${lines.join('\n')}\n` +
-      `Put back the right files, or ${remedyFor(faults)}`,
+      `Nothing was changed. Put back the right files, or ${remedyFor(faults)}`,
   );
 }
 

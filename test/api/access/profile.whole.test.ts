@@ -175,7 +175,7 @@ describe('without a mail server a new address', () => {
     }
     expect(await run('reset-password', '-e', 'new@example.com')).toEqual(ambiguous);
     const done = await run('confirm', jane.id);
-    const stdout = `User ${jane.id} is confirmed: new@example.com is theirs\n`;
+    const stdout = `User ${jane.id} is confirmed: new@example.com belongs to them\n`;
     expect(done).toMatchObject({ code: 0, stdout });
     // Once more is the same; another is refused.
     expect(await run('confirm', jane.id)).toEqual(done);

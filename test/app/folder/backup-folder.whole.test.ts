@@ -110,7 +110,7 @@ test.each<[what: string, change: (manifest: Manifest) => void, text: RegExp]>([
   [
     'too few files',
     (manifest) => (manifest.files = manifest.files.filter(({ name }) => !lost.includes(name))),
-    /it was made without management.mdb, signing-keys.json, expected a backup that has them/,
+    /it lacks management.mdb, signing-keys.json, expected a complete backup/,
   ],
   [
     'a changed file and a missing one',
@@ -118,7 +118,7 @@ test.each<[what: string, change: (manifest: Manifest) => void, text: RegExp]>([
       rmSync(join(target, 'visitor.key'));
       writeFileSync(join(target, 'signing-keys.json'), '[{}]');
     },
-    /signing-keys.json is damaged: it is not what was backed up; visitor.key is missing/,
+    /signing-keys.json is damaged: it differs from its hash; visitor.key is missing/,
   ],
   [
     'a data file that was damaged before it was copied',
@@ -168,7 +168,7 @@ test('damaged data is not backed up: every fault is named, and nothing is left',
 
 test('what the disk does not give is told from what it does not take', async () => {
   const copying = copyFile('/proc/self/mem', join(parent, 'copy'), () => undefined);
-  await expect(copying).rejects.toThrow('Cannot copy copy: it cannot be read from byte 0 on (EIO)');
+  await expect(copying).rejects.toThrow('Cannot copy copy: it cannot be read from byte 0 (EIO)');
   expect(systemReason(systemError('EIO'))).toMatch(/EIO/);
 });
 
@@ -183,7 +183,7 @@ test('a link to a file is copied as the file', async () => {
 
 test('a full disk at any step is said in words, and leaves nothing that looks like a backup', async () => {
   for await (const message of refusalsByCall(3, systemError('ENOSPC'), false, taken)) {
-    expect(message).toMatch(/Cannot back up to .*: no space is left there \(ENOSPC\)/);
+    expect(message).toMatch(/Cannot back up to .*: the disk is full \(ENOSPC\)/);
     expect(readdirSync(parent)).toEqual(['data']);
   }
   expect(existsSync(join(target, 'backup.json'))).toBe(true);
@@ -201,7 +201,7 @@ test('killed at any step, the target has no backup, or a whole one; the same com
 
 test('without enough space nothing is copied', async () => {
   expect(await refusalOf(withFreeBytes(4_096, taken))).toMatch(
-    /Cannot back up to .*: 4\.1 kB are free there, expected 1\.\d MB; nothing was copied/,
+    /Cannot back up to .*: 4\.1 kB free there, expected 1\.\d MB; the copy did not start/,
   );
   expect(readdirSync(parent)).toEqual(['data']);
 });
@@ -215,10 +215,14 @@ test('what a killed backup has left is removed, what another one writes is not',
 });
 
 test.each([
-  ['a folder where none can be created', '/proc/quietzone/backup', /ENOENT, expected a folder/],
-  ['a device', '/dev/null', /ENOTDIR, expected a folder that can be made and written/],
-  ['a file', 'file', /ENOTDIR, expected a folder that can be made and written/],
-  ['a folder below a file', 'file/backup', /ENOTDIR, expected a folder/],
+  [
+    'a folder where none can be created',
+    '/proc/quietzone/backup',
+    /ENOENT, expected a writable folder/,
+  ],
+  ['a device', '/dev/null', /ENOTDIR, expected a writable folder/],
+  ['a file', 'file', /ENOTDIR, expected a writable folder/],
+  ['a folder below a file', 'file/backup', /ENOTDIR, expected a writable folder/],
   ['the data folder', 'data', /is in the data folder, expected one outside/],
   ['a folder in it', 'data/backup', /is in the data folder, expected one outside/],
   ['a folder that is not empty', '.', /it has data, expected an empty folder/],

@@ -66,7 +66,7 @@ test('a file of another user: names owner and remedy, not damage', async () => {
   };
   await expect(withDisk({ sync: { accessSync } }, () => faultsIn(later))).rejects.toThrow(
     `it belongs to user ${statSync(file).uid}, and this process runs as user ${process.geteuid?.()} (EACCES). ` +
-      `Nothing is damaged: run \`chown -R --reference=${later} ${later}\``,
+      `The data is intact: run \`chown -R --reference=${later} ${later}\``,
   );
 });
 

@@ -127,7 +127,7 @@ it('damaged frames of a journal are counted', async () => {
   writeFileSync(segmentFile(journal, start + 8), '');
   const found = await verifyFolder(folder);
   expect(findingsOf(found)).toEqual([
-    'journal/0: 0 scans in damaged frames, and 8 bytes of no frame',
+    'journal/0: 0 scans in damaged frames, and 8 bytes outside frames',
   ]);
 });
 
@@ -164,7 +164,7 @@ it('a link that leads elsewhere than its code, one without a code, and one that 
   });
   const found = findingsOf(await verifyFolder(folder));
   for (const text of [
-    /^management\.mdb: the link of code qr_\w+ leads to another target than the code has$/,
+    /^management\.mdb: the link of code qr_\w+ differs from the code in its target$/,
     /differs from the code in its rules$/,
     /^management\.mdb: link 2 has no code$/,
     /the link of code qr_\w+ is missing$/,

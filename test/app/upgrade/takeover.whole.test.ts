@@ -94,7 +94,10 @@ test('a fault of the folder fails the takeover, and the service continues', asyn
 });
 
 test.each([
-  [{ ...takeover, protocol: 99 }, 'knows protocol 99 of takeovers, the running one 1; stop it'],
+  [
+    { ...takeover, protocol: 99 },
+    'this release uses takeover protocol 99, the running one 1; stop it',
+  ],
   [{ ...takeover, pidNamespace: 'pid:[1]' }, 'the running service is in another container'],
   [
     { ...takeover, dataVersions: { ...dataVersions, scans: 3 } },
@@ -112,7 +115,7 @@ test('a service that stops, or has a successor already, refuses in words', async
   await expect(find()).rejects.toThrow('Cannot take over: the running service is stopping');
   host.refusal = undefined;
   await find();
-  await expect(find()).rejects.toThrow('Cannot take over: another takeover is under way');
+  await expect(find()).rejects.toThrow('Cannot take over: another takeover is running');
 });
 
 test('a line above 1 MiB ends its connection, and the service continues', async () => {
@@ -145,7 +148,7 @@ test('an odd line, and a message before its time, are skipped at any step', asyn
 
 test('a successor that leaves before `ready` changes nothing', async () => {
   (await find()).close();
-  await expect.poll(() => told.lines.at(-1), soon).toBe('warn: the successor has died');
+  await expect.poll(() => told.lines.at(-1), soon).toBe('warn: successor died');
   expect(host.calls).toEqual([]);
   await (await find()).yield();
 });

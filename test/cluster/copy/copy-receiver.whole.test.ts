@@ -266,7 +266,7 @@ it('a full disk is reported, and no file is kept', async () => {
     const copying = withDiskThatFails(call, full, false, () => copy(folder, [url]));
     const failed = await copying.catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(DataFolderError);
-    expect(String(failed)).toContain('no space is left there (ENOSPC); nothing was kept');
+    expect(String(failed)).toContain('the disk is full (ENOSPC); nothing was kept');
     expect(existsSync(join(folder.path, '.copying/data'))).toBe(false);
   }
   await expect(withFreeBytes(1_000, () => copy(folder, [url]))).rejects.toThrow(

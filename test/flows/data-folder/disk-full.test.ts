@@ -113,7 +113,7 @@ async function expectStop(service: ServiceProcess): Promise<void> {
   const lost = Number(/"lostScans":(\d+)/.exec(service.stderr)?.[1]);
   expect(lost).toBeGreaterThan(scansLast / 2);
   expect(lost).toBeLessThanOrEqual(scansLast);
-  const told = new RegExp(`${lost} answered scans are lost[^\\n]*stopped, but not cleanly`);
+  const told = new RegExp(`${lost} answered scans are lost[^\\n]*stopped with errors`);
   expect(service.stderr).toMatch(told);
 }
 

@@ -51,7 +51,8 @@ test('a reload that fails leaves the service as it is, and says why', () =>
     const none = join(dataDir, 'none.pem');
     const tls = { QZ_REDIRECT_TLS_CERT_FILE: none, QZ_REDIRECT_TLS_KEY_FILE: none };
     const refused = await spawnCommand(['reload'], { ...environment, ...tls });
-    const ended = /Cannot reload: the new process ended with exit code 1, .* continues\n$/;
+    const ended =
+      /Cannot reload: the new process ended with exit code 1 \(reason above\), .* continues\n$/;
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(ended)]);
     await expectUnchanged();
     // It takes too long.

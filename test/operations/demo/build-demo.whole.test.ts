@@ -113,7 +113,7 @@ it('one endpoint takes what is sent, the other refuses it; what changes now is s
 });
 
 it('neither a demo nor a folder with something else is written over', async () => {
-  await expect(buildDemo(context, folder, false)).rejects.toThrow('there is one');
+  await expect(buildDemo(context, folder, false)).rejects.toThrow('it has a demo');
   const other = mkdtempSync(join(tmpdir(), 'quietzone-demo-'));
   writeFileSync(join(other, 'notes.txt'), 'of a person');
   await expect(buildDemo(context, other, true)).rejects.toThrow('it has other files');

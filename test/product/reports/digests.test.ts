@@ -264,9 +264,7 @@ test('where no mail is sent, or to an address that is not confirmed, nobody can 
   const jane = await memberOf(app);
   const refused = await ask(jane, 'weekly');
   expect(refused.status).toBe(409);
-  expect(refused.json.detail).toBe(
-    'Cannot send you a digest: this service is not set up to send mail',
-  );
+  expect(refused.json.detail).toBe('Cannot send you a digest: this service has no mail server');
   expect((await jane.browser.get('/v1/profile/digest')).json.available).toBe(false);
   expect((await ask(jane, 'off')).status).toBe(200);
   const { app: mailing, jane: zoe } = await start();

@@ -8,7 +8,7 @@ import { word } from '../../support/client.ts';
 import { makeMember, makeStranger } from '../../support/test-client.ts';
 import { clientOf, openLink, openReportFixture, secretTarget } from './report-fixture.ts';
 
-const gone = 'This link shows nothing';
+const gone = 'This link does not work';
 /** With a link to the report of the code. */
 async function openShared() {
   const fixture = await openReportFixture();
@@ -85,7 +85,7 @@ test('the range is the report’s own, and every other by the query', async () =
   }
   const { text } = await openLink(app, url, { query: '?range=all' });
   expect(text).toContain('Scans by week from');
-  expect(text).toContain('no period before to compare with');
+  expect(text).toContain('no earlier period to compare with');
 });
 
 test('a campaign is counted over its schedule, and ends with it', async () => {
@@ -94,7 +94,7 @@ test('a campaign is counted over its schedule, and ends with it', async () => {
   const campaign = { name: 'Spring', ...days, qrCodeIds: [codeId] };
   const { json } = await client.post('/v1/campaigns', campaign);
   const { url } = await share({ campaignId: json.id });
-  expect((await openLink(app, url)).text).toContain('this has not begun');
+  expect((await openLink(app, url)).text).toContain('This has not started yet');
   app.clock.move(60 * dayMs);
   app.scans.lifetime.set(codeNo, 7);
   const { text } = await openLink(app, url);
