@@ -45,7 +45,7 @@ test('a link is made beside the numbers, shows them to a stranger, and ends when
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.getByText('Link revoked.').waitFor();
   await stranger.reload();
-  await stranger.getByRole('heading', { name: 'This link shows nothing' }).waitFor();
+  await stranger.getByRole('heading', { name: 'This link does not work' }).waitFor();
 });
 
 test('its page is read on every screen, by every reader, and on paper', async () => {

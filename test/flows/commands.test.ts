@@ -146,7 +146,7 @@ test('users, keys and plans changed on the command line hold from the next reque
   expect(await limit()).toBe('120');
   const wrong = [
     [['workspaces', 'set-plan', id, 'pro', '--per-minute', '9'], /^Cannot set limits of pro/],
-    [['keys', 'revoke', 'key_00000000000000000000'], /^There is no API key key_0/],
+    [['keys', 'revoke', 'key_00000000000000000000'], /^API key key_0+ not found/],
     [['users', 'create', '-e', email, '-n', 'again'], /^A user with this e-mail address exists/],
     [
       ['users', 'create', '-e', 'nobody', '-n', 'a\nb'],

@@ -128,7 +128,7 @@ it('handover and leave ask the running node', async () => {
     text: 'c leads now (after 41 ms)',
   });
   expect((await cluster(own, 'handover', '--to', 'd')).text).toBe(
-    'c leads now, not d, which did not take it: after 41 ms',
+    'c leads now, because d did not take over (after 41 ms)',
   );
   expect((await cluster(own, 'handover')).text).toBe('c leads now (after 41 ms)');
   expect(await cluster(own, 'leave', 'e')).toMatchObject({

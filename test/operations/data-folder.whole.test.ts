@@ -230,7 +230,7 @@ describe('in the folder of an edge', () => {
     const { QZ_CLUSTER_SECRET: _, ...known } = brokers;
     const environment = { ...edge, ...known, QZ_CLUSTER_ROLE: 'edge', QZ_API_HOST: '0.0.0.0' };
     const { stdout } = await runCommand(['doctor'], environment);
-    expect(stdout).toContain('ok   data folder is of the node node-1, role edge');
+    expect(stdout).toContain('ok   data folder belongs to node node-1, role edge');
     expect(faultsIn(stdout)).toEqual([noBroker]);
     // That one depends on the machine, not on the folder.
     expect(stdout).not.toMatch(/^WARN (?!net\.ipv4\.tcp_migrate_req is 0)/m);

@@ -191,7 +191,7 @@ describe('without a mail server a new address', () => {
     const john = await personOf(app, 'john@example.com');
     expect((await run('change', john.id, '--email', 'new@example.com')).code).toBe(1);
     const changed = await run('change', 'john@example.com', '-n', 'John', '-e', 'j@example.com');
-    const told = `User ${john.id} is John, and signs in as j@example.com\n`;
+    const told = `User ${john.id} is now John and signs in as j@example.com\n`;
     expect(changed).toMatchObject({ code: 0, stdout: told });
     expect(await nameAt(app, 'j@example.com')).toBe('John');
     const refused = [

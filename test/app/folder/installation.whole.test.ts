@@ -172,7 +172,7 @@ test('a newer part, one of a copy that another service has used, and all faults 
       '  delivery.mdb is of a copy of this folder that another service has used',
       '  signing-keys.json is damaged: it is not JSON',
       '  visitor.key is missing',
-      'Put back the right files',
+      'Nothing was changed. Put back the right files',
     ].join('\n'),
   );
   expect(contentsOf(data)).toEqual(before);

@@ -270,6 +270,6 @@ it('a full disk is reported, and no file is kept', async () => {
     expect(existsSync(join(folder.path, '.copying/data'))).toBe(false);
   }
   await expect(withFreeBytes(1_000, () => copy(folder, [url]))).rejects.toThrow(
-    '1.0 kB are free there',
+    '1.0 kB free there',
   );
 });
