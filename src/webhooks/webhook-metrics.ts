@@ -48,23 +48,37 @@ export function registerWebhookMetrics(
     ['outbox'],
     () => outboxNames.map((outbox) => ({ labels: { outbox }, value: feeds.unreadCount(outbox) })),
   );
-  const behindMs = (): number => Math.max(0, ...routers.map((router) => router.behindMs));
-  const plain: ReadonlyArray<readonly [name: string, help: string, read: () => number]> = [
-    ['in_flight', 'Attempts in flight', () => scheduler.inFlight],
-    ['unsettled', 'Attempts that ended and wait for their commit', () => results.size],
-    ['store_bytes', 'Bytes of the delivery environment', () => tables.environment.stats().bytes],
-  ];
-  const times: typeof plain = [
-    ['wheel_lag', 'How long the retry wheel has been behind', () => wheel.lagMs(wheelClock.now())],
-    ['outbox_lag', 'How long the dispatcher has been behind an outbox', behindMs],
-    ['overdue', 'How long the most overdue delivery has been due', () => overdueMs(store)],
-  ];
-  for (const [name, help, read] of plain)
-    metrics.gauge(`quietzone_webhook_${name}`, help, [], read);
-  for (const [name, help, readMs] of times) {
-    const read = (): number => readMs() / millisecondsPerSecond;
-    metrics.gauge(`quietzone_webhook_${name}_seconds`, help, [], read);
-  }
+  metrics.gauge('quietzone_webhook_in_flight', 'Attempts in flight', [], () => scheduler.inFlight);
+  metrics.gauge(
+    'quietzone_webhook_unsettled',
+    'Attempts that ended and wait for their commit',
+    [],
+    () => results.size,
+  );
+  metrics.gauge(
+    'quietzone_webhook_store_bytes',
+    'Bytes of the delivery environment',
+    [],
+    () => tables.environment.stats().bytes,
+  );
+  metrics.gauge(
+    'quietzone_webhook_wheel_lag_seconds',
+    'How long the retry wheel has been behind',
+    [],
+    () => wheel.lagMs(wheelClock.now()) / millisecondsPerSecond,
+  );
+  metrics.gauge(
+    'quietzone_webhook_outbox_lag_seconds',
+    'How long the dispatcher has been behind an outbox',
+    [],
+    () => Math.max(0, ...routers.map((router) => router.behindMs)) / millisecondsPerSecond,
+  );
+  metrics.gauge(
+    'quietzone_webhook_overdue_seconds',
+    'How long the most overdue delivery has been due',
+    [],
+    () => overdueMs(store) / millisecondsPerSecond,
+  );
 }
 
 function addCounts(sums: Record<string, number>, counts: EndpointStats['counts']): void {

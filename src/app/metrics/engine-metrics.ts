@@ -115,45 +115,73 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
     byThread((state) => state.figures?.waitingScans ?? 0),
   );
   const { latency } = redirects;
-  const seconds = 'quietzone_redirect_seconds';
-  const help = 'Time from the first request of an event-loop cycle to its answers';
-  metrics.gauge(seconds, help, ['quantile'], () =>
-    [0.5, 0.9, 0.99, 0.999].map((quantile) => ({
-      labels: { quantile },
-      value: latency.getValueAtPercentile(quantile * 100) / microsecondsPerSecond,
-    })),
+  metrics.gauge(
+    'quietzone_redirect_seconds',
+    'Time from the first request of an event-loop cycle to its answers',
+    ['quantile'],
+    () =>
+      [0.5, 0.9, 0.99, 0.999].map((quantile) => ({
+        labels: { quantile },
+        value: latency.getValueAtPercentile(quantile * 100) / microsecondsPerSecond,
+      })),
   );
-  metrics.total(`${seconds}_count`, `${help}: how many`, [], () => latency.totalCount);
-  metrics.total(`${seconds}_sum`, `${help}: their sum`, [], () =>
+  metrics.total(
+    'quietzone_redirect_seconds_count',
+    'Event-loop cycles measured by quietzone_redirect_seconds',
+    [],
+    () => latency.totalCount,
+  );
+  metrics.total('quietzone_redirect_seconds_sum', 'Total time of these cycles', [], () =>
     latency.totalCount === 0 ? 0 : (latency.mean * latency.totalCount) / microsecondsPerSecond,
   );
 }
 
 function registerShards(metrics: Metrics, { states, lag }: ShardThreads, clock: Clock): void {
   const lagOf = (shard: number): Lag => lag.of(shard, clock.monotonicMs());
-  type Value = (state: ShardState, shard: number) => number;
-  const gauges: ReadonlyArray<[name: string, help: string, value: Value]> = [
-    ['window_seconds', 'Duration of the last window', (s) => (s.figures?.windowMs ?? 0) / 1_000],
-    ['commit_seconds', 'Its commit', (s) => (s.figures?.commitMs ?? 0) / 1_000],
-    ['checkpoint_seconds', 'Last checkpoint', (s) => (s.figures?.checkpointMs ?? 0) / 1_000],
-    ['actors', 'Code actors in memory', (s) => s.figures?.actors ?? 0],
-    ['journal_lag_bytes', 'Journal bytes not yet counted', (_, shard) => lagOf(shard).bytes],
-    [
-      'journal_lag_scans',
-      'Scans not yet counted, by their bytes',
-      (_, shard) => Math.round(lagOf(shard).bytes / typicalRecordBytes),
-    ],
-    [
-      'journal_lag_seconds',
-      'Age of the oldest scan not yet counted',
-      (_, shard) => lagOf(shard).ms / 1_000,
-    ],
-  ];
-  for (const [name, help, value] of gauges) {
-    metrics.gauge(`quietzone_${name}`, help, ['shard'], () =>
-      Object.fromEntries(states.map(value).entries()),
-    );
-  }
+  const byShard = (value: (state: ShardState, shard: number) => number) => () =>
+    Object.fromEntries(states.map(value).entries());
+  metrics.gauge(
+    'quietzone_window_seconds',
+    'Duration of the last window',
+    ['shard'],
+    byShard((s) => (s.figures?.windowMs ?? 0) / 1_000),
+  );
+  metrics.gauge(
+    'quietzone_commit_seconds',
+    'Duration of the commit of the last window',
+    ['shard'],
+    byShard((s) => (s.figures?.commitMs ?? 0) / 1_000),
+  );
+  metrics.gauge(
+    'quietzone_checkpoint_seconds',
+    'Duration of the last checkpoint',
+    ['shard'],
+    byShard((s) => (s.figures?.checkpointMs ?? 0) / 1_000),
+  );
+  metrics.gauge(
+    'quietzone_actors',
+    'Code actors in memory',
+    ['shard'],
+    byShard((s) => s.figures?.actors ?? 0),
+  );
+  metrics.gauge(
+    'quietzone_journal_lag_bytes',
+    'Journal bytes not yet counted',
+    ['shard'],
+    byShard((_, shard) => lagOf(shard).bytes),
+  );
+  metrics.gauge(
+    'quietzone_journal_lag_scans',
+    'Scans not yet counted, estimated from their bytes',
+    ['shard'],
+    byShard((_, shard) => Math.round(lagOf(shard).bytes / typicalRecordBytes)),
+  );
+  metrics.gauge(
+    'quietzone_journal_lag_seconds',
+    'Age of the oldest scan not yet counted',
+    ['shard'],
+    byShard((_, shard) => lagOf(shard).ms / 1_000),
+  );
   metrics.total(
     'quietzone_scans_counted_total',
     'Scans counted, by kind; missed: visits of people without a redirect',

@@ -46,11 +46,14 @@ export function meteredHealth(
   const certificates = Object.entries({ api: config.api, redirect: config.redirect })
     .filter(([, { tlsCertFile }]) => tlsCertFile !== '')
     .map(([listener, files]) => [listener, certificateEndMs(files)] as const);
-  const help = 'Time until the certificate of a listener expires';
-  metrics.gauge('quietzone_certificate_seconds', help, ['listener'], () =>
-    Object.fromEntries(
-      certificates.map(([listener, endMs]) => [listener, (endMs - clock.now()) / 1_000]),
-    ),
+  metrics.gauge(
+    'quietzone_certificate_seconds',
+    'Time until the certificate of a listener expires',
+    ['listener'],
+    () =>
+      Object.fromEntries(
+        certificates.map(([listener, endMs]) => [listener, (endMs - clock.now()) / 1_000]),
+      ),
   );
   return health;
 }
