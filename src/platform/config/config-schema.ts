@@ -1,4 +1,7 @@
-/** Every setting and every limit, units in the names. config/README.md explains them. */
+/**
+ * Every setting with its bounds; the unit ends its name. `npm run docs` makes the tables of the settings guide from the
+ * descriptions: that of a group is its title, that of a setting says what it does.
+ */
 import { z } from 'zod';
 import { brandNameLengthMax, supportUrlLengthMax } from '../../model/routing/pages.ts';
 
@@ -18,12 +21,15 @@ const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
 });
 const count = (min: number, max: number) => z.number().int().min(min).max(max);
 const path = z.string().min(1).max(4_096);
-/** PEM files, both or none. With them, `httpPort` may serve plain HTTP too, 0 = none. */
-const tls = {
-  tlsCertFile: z.string().max(4_096),
-  tlsKeyFile: z.string().max(4_096),
-  httpPort: z.union([z.literal(0), port]),
-};
+const optionalFile = z.string().max(4_096);
+const host = z.string().min(1).max(255).describe('Address to listen on.');
+const threads = (what: string) =>
+  count(0, 64).describe(`Threads that ${what}; 0: chosen by cores and memory.`);
+const tls = (httpPort: string) => ({
+  tlsCertFile: optionalFile.describe('Certificate chain (PEM) for TLS on this port.'),
+  tlsKeyFile: optionalFile.describe('Private key (PEM) of the certificate.'),
+  httpPort: z.union([z.literal(0), port]).describe(httpPort),
+});
 
 const perPlan = <S extends z.ZodType>(value: S) => {
   const perInterval = z.strictObject({ month: value, year: value });
@@ -35,141 +41,238 @@ const perPlan = <S extends z.ZodType>(value: S) => {
   });
 };
 
-export const configSchema = z.strictObject({
-  dataDir: path,
-  /** As it is printed; empty = `localhost` with `redirect.port`. */
-  shortUrlBase: url,
-  /** Of images; empty = `api.publicUrl` + `/i`. */
-  cdnBase: z.union([z.literal(''), url]),
-  /** A scan is answered after the write to the journal (`process`), or after its sync to the disk (`power`). */
-  durability: z.enum(['process', 'power']),
-  /** Peers whose X-Forwarded-For or PROXY header names the client. */
-  trustedProxies: z.array(addressOrNetwork).max(256),
-  api: z.strictObject({
-    host: z.string().min(1).max(255),
-    port,
-    /** Without `/v1`; empty = `localhost` with `api.port`. */
-    publicUrl: url,
-    /** Its `httpPort` answers 308 to `publicUrl`. */
-    ...tls,
-  }),
-  redirect: z.strictObject({
-    host: z.string().min(1).max(255),
-    port,
-    /** 0 = by cores, as for all threads. Each owns a journal. */
-    threads: count(0, 64),
-    /** Its `httpPort` redirects as `port` does. */
-    ...tls,
-    /** Where the short domain itself leads, `/`; empty = to the page of an unknown code. */
-    rootUrl: z.union([z.literal(''), webPage]),
-  }),
-  /** Of unknown codes, and of workspaces without a brand. Each may be empty. */
-  pages: z.strictObject({
-    brandName: z.string().max(brandNameLengthMax),
-    supportUrl: z.union([
-      z.literal(''),
-      z.url({ protocol: /^(?:https?|mailto|tel)$/ }).max(supportUrlLengthMax),
-    ]),
-    colour: z.union([
-      z.literal(''),
-      z.string().regex(/^#[\da-f]{6}$/i, 'must be a color as #0f6b5c'),
-    ]),
-  }),
-  scans: z.strictObject({
-    /** Each owns its share of the 64 partitions. */
-    shards: count(0, 64),
-    /** Age at which a journal segment is closed; it is deleted once counted. */
-    segmentMsMax: count(10, 3_600_000),
-    /** Of each redirect thread, while its journal cannot be written. */
-    backlogBytesMax: count(65_536, 1_073_741_824),
-    /** 0 = only as long as their events need. */
-    rawRetentionDays: count(0, 3_650),
-  }),
-  geo: z.strictObject({
-    /** mmdb files; `bundled` = the table shipped with Quietzone, empty = none (`ZZ`). */
-    countryFile: z.string().max(4_096),
-    cityFileV4: z.string().max(4_096),
-    cityFileV6: z.string().max(4_096),
-  }),
-  images: z.strictObject({
-    threads: count(0, 64),
-    cacheBytesMax: count(0, 4_294_967_296),
-  }),
-  metrics: z.strictObject({
-    host: z.string().min(1).max(255),
-    /** 0 = off. */
-    port: z.union([z.literal(0), port]),
-  }),
-  billing: z.strictObject({
-    provider: z.enum(['manual', 'stripe', 'none']),
-    /** With `manual`. */
-    confirmedBy: z.enum(['owner', 'operator']),
-    currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code in upper case'),
-    /** Major units of the currency; 0 = not sold here. With `manual` and no price nothing is sold. */
-    prices: perPlan(z.number().min(0).max(1_000_000)),
-    stripe: z.strictObject({
-      /** `sk_…` or `rk_…`. Never logged. */
-      secretKey: z.string().max(512),
-      webhookSecret: z.string().max(512),
-      apiBase: url,
-      /** `price_…`; empty = not sold. */
-      prices: perPlan(z.string().max(255)),
-    }),
-  }),
-  webhooks: z.strictObject({
-    threads: count(0, 64),
-    /** From the end of each failed attempt to the next. The attempt after the last delay is the last. */
-    retryDelaysMs: z.array(count(1, 2_592_000_000)).min(1).max(30),
-    /** From the DNS look-up to the end of the answer. */
-    attemptTimeoutMs: count(100, 60_000),
-    /** In an endpoint's list, the newest. */
-    deliveriesKept: count(1, 1_000_000),
-    /** Private networks that webhooks may reach although the guard denies them. */
-    allowNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).max(256),
-  }),
-  mail: z.strictObject({
-    /** Empty = no mail is sent, links are shown instead. */
-    host: z.string().max(255),
-    port,
-    /** TLS from the start (465); else STARTTLS (587). */
-    secure: z.boolean(),
-    /** False: mails and the password go out in clear text where the server offers no TLS. */
-    requireTls: z.boolean(),
-    /** Empty = no sign-in. */
-    user: z.string().max(256),
-    password: z.string().max(1_024),
-    /** `Name <address>` or an address alone. */
-    from: z.string().max(320),
-  }),
-  log: z.strictObject({
-    level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
-  }),
-  cluster: z.strictObject({
-    /** Brokers, such as `nats://core:password@n1:4222`; empty = this machine alone. */
-    nats: z.array(z.string().min(1).max(512)).max(32),
-    /** `edge` redirects, `core` keeps the data and may lead, `all` does both. */
-    role: z.enum(['all', 'core', 'edge']),
-    /** Unique; empty = the host name up to the first dot. */
-    nodeName: z
+const api = z.strictObject({
+  host,
+  port: port.describe('Port of API, dashboard and images.'),
+  publicUrl: url.describe(
+    'Public address of dashboard and API. Empty: `localhost` with `api.port`, `https:` with `api.tlsCertFile`.',
+  ),
+  ...tls('Port that answers 308 to `api.publicUrl`, only with TLS; 0: none.'),
+});
+
+const redirect = z.strictObject({
+  host,
+  port: port.describe('Port of short links.'),
+  threads: threads('answer, all on this port'),
+  ...tls('Second port of short links, without TLS; 0: none.'),
+  rootUrl: z
+    .union([z.literal(''), webPage])
+    .describe(
+      'Target of the bare short domain, `/`. Empty: the page of an unknown code. It must not be `/` of the same domain.',
+    ),
+});
+
+const pages = z.strictObject({
+  brandName: z
+    .string()
+    .max(brandNameLengthMax)
+    .describe('Your name on these pages, at most 60 characters.'),
+  supportUrl: z
+    .union([z.literal(''), z.url({ protocol: /^(?:https?|mailto|tel)$/ }).max(supportUrlLengthMax)])
+    .describe('Link to your help: `https:`, `http:`, `mailto:` or `tel:`.'),
+  colour: z
+    .union([z.literal(''), z.string().regex(/^#[\da-f]{6}$/i, 'must be a color as #0f6b5c')])
+    .describe(
+      'Color of the link and the drawing, such as `#0f6b5c`. Adjusted where contrast is too low.',
+    ),
+});
+
+const scans = z.strictObject({
+  shards: threads('count'),
+  segmentMsMax: count(10, 3_600_000).describe(
+    'Age at which a journal file is closed. Addresses and user agents stay on disk this long, and some seconds more until the scans are counted.',
+  ),
+  backlogBytesMax: count(65_536, 1_073_741_824).describe(
+    'Memory of each redirect thread for scans while its journal cannot be written.',
+  ),
+  rawRetentionDays: count(0, 3_650).describe(
+    'How long single scans are kept, 50 to 230 bytes each. Totals stay forever. 0: one hour, so that their events can be sent.',
+  ),
+});
+
+const geo = z.strictObject({
+  countryFile: optionalFile.describe(
+    'mmdb file of countries, for addresses that the city file does not know. `bundled`: the data of Quietzone; empty: none.',
+  ),
+  cityFileV4: optionalFile.describe(
+    'mmdb file of cities for IPv4. Its records name the country too.',
+  ),
+  cityFileV6: optionalFile.describe(
+    'mmdb file of cities for IPv6. You can name the same file for both.',
+  ),
+});
+
+const billing = z.strictObject({
+  provider: z
+    .enum(['manual', 'stripe', 'none'])
+    .describe(
+      '`manual`: a person confirms each checkout; `stripe`; `none`: you set plans yourself and sell nothing.',
+    ),
+  confirmedBy: z
+    .enum(['owner', 'operator'])
+    .describe(
+      'With `manual`: who confirms a checkout, an `owner` or only the `operator` (`quietzone billing confirm`).',
+    ),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code in upper case')
+    .describe('ISO 4217 code in upper case.'),
+  prices: perPlan(
+    z
+      .number()
+      .min(0)
+      .max(1_000_000)
+      .describe('Price of a plan for a month or a year, in major units; 0: not sold.'),
+  ),
+  stripe: z.strictObject({
+    secretKey: z
       .string()
-      .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "-" or "_"'),
-    /** Of this machine's API; empty = the host name with `api.port`. */
-    advertiseUrl: url,
-    /** `advertiseUrl` may begin with `http:` beyond this machine. */
-    plainHttp: z.boolean(),
-    /** The same on every core, none on an edge. Never logged. */
-    secret: z.union([
-      z.literal(''),
-      z.string().min(32, 'must have 32 characters or more').max(256),
-    ]),
-    credsFile: z.string().max(4_096),
-    /** Of each stream of the brokers. */
-    replicas: z.union([z.literal(1), z.literal(3), z.literal(5)]),
+      .max(512)
+      .describe('`sk_…` or `rk_…`. Use the variable, so that no file contains it.'),
+    webhookSecret: z
+      .string()
+      .max(512)
+      .describe('`whsec_…` of the endpoint `{api.publicUrl}/v1/billing/stripe/webhook`.'),
+    apiBase: url.describe('Address of the Stripe API. Change it only for tests.'),
+    prices: perPlan(
+      z.string().max(255).describe('Price ID of Stripe (`price_…`). Empty: not sold.'),
+    ),
   }),
-  bootstrap: z.strictObject({
-    email: z.email().max(254),
-    /** Empty = one is generated and printed once. */
-    password: z.string().max(256),
-    plan: z.enum(['free', 'starter', 'pro', 'business', 'enterprise']),
-  }),
+});
+
+const webhooks = z.strictObject({
+  threads: threads('sign and send'),
+  retryDelaysMs: z
+    .array(count(1, 2_592_000_000))
+    .min(1)
+    .max(30)
+    .describe(
+      'Delays from the end of a failed attempt to the next one. After the last attempt the delivery becomes a dead letter.',
+    ),
+  attemptTimeoutMs: count(100, 60_000).describe(
+    'Deadline of an attempt, from the DNS query to the last byte of the answer.',
+  ),
+  deliveriesKept: count(1, 1_000_000).describe(
+    'Successful deliveries that the list of an endpoint keeps.',
+  ),
+  allowNetworks: z
+    .array(z.union([z.cidrv4(), z.cidrv6()]))
+    .max(256)
+    .describe('Private networks (CIDR) that webhooks may reach.'),
+});
+
+const mail = z.strictObject({
+  host: z
+    .string()
+    .max(255)
+    .describe('SMTP server. Empty: no mail is sent, and the dashboard shows invite links.'),
+  port: port.describe('Port of the SMTP server.'),
+  secure: z.boolean().describe('`true`: TLS from the start (port 465); `false`: STARTTLS.'),
+  requireTls: z
+    .boolean()
+    .describe(
+      '`true`: refuses a server without TLS; `false`: such a server gets mails and the password in clear text.',
+    ),
+  user: z.string().max(256).describe('User name. Empty: no sign-in.'),
+  password: z.string().max(1_024).describe('Password.'),
+  from: z
+    .string()
+    .max(320)
+    .describe('Sender: `Name <address>` or an address. Required with `mail.host`.'),
+});
+
+const cluster = z.strictObject({
+  nats: z
+    .array(z.string().min(1).max(512))
+    .max(32)
+    .describe(
+      'Addresses of the brokers, such as `nats://core:password@n1:4222` or `tls://…`. None: no cluster.',
+    ),
+  role: z
+    .enum(['all', 'core', 'edge'])
+    .describe(
+      '`edge` redirects, `core` stores the data and can lead, `all` does both. `serve --role` sets it too.',
+    ),
+  nodeName: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "-" or "_"')
+    .describe('Unique name of this machine. Empty: its host name up to the first dot.'),
+  advertiseUrl: url.describe(
+    'Address at which other machines reach the API of this one. Empty: the host name with `api.port`.',
+  ),
+  plainHttp: z
+    .boolean()
+    .describe(
+      '`true`: `cluster.advertiseUrl` of a core may begin with `http:`. Use it only on a private network.',
+    ),
+  secret: z
+    .union([z.literal(''), z.string().min(32, 'must have 32 characters or more').max(256)])
+    .describe('At least 32 characters, the same on every core. Leave it empty on edges.'),
+  credsFile: optionalFile.describe(
+    'Credentials file for the brokers, in place of a password in their address.',
+  ),
+  replicas: z
+    .union([z.literal(1), z.literal(3), z.literal(5)])
+    .describe('Copies of each stream on the brokers: 3 or 5; 1 for a trial with one broker.'),
+});
+
+const bootstrap = z.strictObject({
+  email: z.email().max(254).describe('E-mail address of the first owner.'),
+  password: z
+    .string()
+    .max(256)
+    .describe('Password of the first owner. Empty: the first start generates and prints one.'),
+  plan: z
+    .enum(['free', 'starter', 'pro', 'business', 'enterprise'])
+    .describe('Plan of the first workspace: `free`, `starter`, `pro`, `business` or `enterprise`.'),
+});
+
+export const configSchema = z.strictObject({
+  dataDir: path.describe('Folder of all durable data.'),
+  shortUrlBase: url.describe(
+    'Public address of short links, which codes print. Empty: `localhost` with `redirect.port`, `https:` with `redirect.tlsCertFile`.',
+  ),
+  cdnBase: z
+    .union([z.literal(''), url])
+    .describe('Public address of images. Empty: `api.publicUrl` and `/i`.'),
+  durability: z
+    .enum(['process', 'power'])
+    .describe(
+      'When a scan is answered. `process`: after the write to the journal, which survives a crash of the process; `power`: after the sync to disk, which survives a power cut.',
+    ),
+  trustedProxies: z
+    .array(addressOrNetwork)
+    .max(256)
+    .describe(
+      'Addresses or CIDR blocks of your proxies. The service takes the address of a client from their `X-Forwarded-For` or PROXY header.',
+    ),
+  api: api.describe('API and dashboard'),
+  redirect: redirect.describe('Short links'),
+  pages: pages.describe('Pages of unknown codes, and of workspaces without a brand'),
+  scans: scans.describe('Scans'),
+  geo: geo.describe('Countries and cities'),
+  images: z
+    .strictObject({
+      threads: threads('draw'),
+      cacheBytesMax: count(0, 4_294_967_296).describe('Memory for drawn images.'),
+    })
+    .describe('Images'),
+  metrics: z
+    .strictObject({
+      host: host.describe('Address that `/metrics` listens on.'),
+      port: z.union([z.literal(0), port]).describe('Port of `/metrics`; 0: off.'),
+    })
+    .describe('Metrics'),
+  billing: billing.describe('Billing'),
+  webhooks: webhooks.describe('Webhooks'),
+  mail: mail.describe('Mail'),
+  log: z
+    .strictObject({
+      level: z
+        .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+        .describe('`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.'),
+    })
+    .describe('Log'),
+  cluster: cluster.describe('Cluster'),
+  bootstrap: bootstrap.describe('First start'),
 });
