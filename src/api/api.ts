@@ -99,8 +99,7 @@ export class ApiServer implements Handler {
     this.#publicPages = new PublicPages(services);
     const routes = createRoutes(services, cookie);
     this.#docsUrl = `${publicUrl}/docs`;
-    const { retryDelaysMs } = config.webhooks;
-    this.#docs = new Docs(routes, { publicUrl, retryDelaysMs });
+    this.#docs = new Docs(routes, { publicUrl, shortUrlBase: config.shortUrlBase });
     this.#router = new Router([...routes, openApiRoute(this.#docs)]);
     const { cluster } = services;
     this.#gate = cluster && new ClusterGate(cluster, this.#docsUrl);

@@ -47,7 +47,7 @@ describe('every answer carries the quota’s numbers and a request id', () => {
       expect(answer.headers['content-type']).toBe('application/problem+json');
       expect(answer.json).toMatchObject({ status: answer.status });
       expect(answer.json.requestId).toBe(answer.headers['x-request-id']);
-      expect(answer.json.type).toBe(`http://localhost:8080/docs#error-${word(answer.json.code)}`);
+      expect(answer.json.type).toBe(`http://localhost:8080/docs/api#${word(answer.json.code)}`);
     }
   });
 

@@ -1,9 +1,7 @@
 /**
- * What is read: analytics ranges, the merged event list, pages, health and metrics.
+ * What is read: analytics ranges, the merged event list, health and metrics.
  */
-import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { readGuides } from '../../src/api/docs/guides.ts';
 import { dayOf } from '../../src/model/day.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { positionId } from '../../src/model/ids.ts';
@@ -88,55 +86,7 @@ test('events of both places merge newest first; pages neither repeat nor skip', 
   expect(created.items.map((event) => word(event.event))).toEqual(Array(5).fill('qr.created'));
 });
 
-describe('pages, health, metrics', () => {
-  const guides = readGuides({ publicUrl: '', retryDelaysMs: [] });
-  const pages = ['/docs', ...guides.map(({ path }) => path)];
-
-  test.each(pages)('%s is one self-contained page under a strict policy', async (path) => {
-    const answer = await client.get(path, { key: undefined });
-    expect(answer.status).toBe(200);
-    const policy = answer.headers['content-security-policy'];
-    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-/);
-    expect(policy).not.toMatch(/unsafe|\*|https?:/);
-    // One script, the one that the policy names; the pages are read without it.
-    const [, script = ''] = /<script type="module">([^]*?)<\/script>/.exec(answer.text) ?? [];
-    const hash = createHash('sha256').update(script).digest('base64');
-    expect(policy).toContain(`script-src 'sha256-${hash}'; connect-src 'self';`);
-    expect(script).not.toMatch(/innerHTML|eval|https?:/);
-    const markup = answer.text.replace(script, '').replace('<script type="module">', '');
-    expect(markup).not.toMatch(/<script|style="|src=|@import|url\(|\son\w+="/);
-    expect(markup).not.toMatch(/undefined|\[object/);
-    expect(Buffer.byteLength(answer.text)).toBeLessThan(470_000);
-  });
-
-  test('no link of the pages is dead', async () => {
-    const texts = new Map<string, string>();
-    for (const path of pages) texts.set(path, (await client.get(path)).text);
-    for (const [page, text] of texts) {
-      for (const [, link = ''] of text.matchAll(/<a [^>]*href="([^"]+)"/g)) {
-        const [path = '', id] = link.split('#');
-        // The dashboard, which the test application does not serve.
-        if (link === '/') continue;
-        if (link.startsWith('https:')) {
-          expect(link).toBe('https://www.standardwebhooks.com');
-        } else if (id !== undefined) {
-          expect([link, texts.get(path === '' ? page : path)?.includes(`id="${id}"`)]).toEqual([
-            link,
-            true,
-          ]);
-        } else {
-          expect([link, (await client.get(path)).status]).toEqual([link, 200]);
-        }
-      }
-    }
-  });
-
-  test('every problem code has its section on the reference page', async () => {
-    const { json } = await client.get('/v1/nonsense');
-    const docs = await client.get('/docs');
-    expect(docs.text).toContain(`id="${new URL(word(json.type)).hash.slice(1)}"`);
-  });
-
+describe('health, metrics', () => {
   test('live always answers; ready is 503 with reasons when it is not', async () => {
     expect((await client.get('/health/live')).json).toEqual({ status: 'live' });
     expect((await client.get('/health/ready')).status).toBe(200);

@@ -85,8 +85,8 @@ export const running: ReadonlyArray<Check<Walk>> = [
   ),
   whole('reference, guides and OpenAPI are there', async ({ service: { apiUrl } }) => {
     const docs = (await bytesOf(`${apiUrl}/docs`)).toString();
-    const guides = new Set([...docs.matchAll(/href="\/docs\/(\w+)"/g)].map(([, name]) => name));
-    assert.ok(guides.has('operations') && guides.has('security'), [...guides].join(', '));
+    const guides = new Set([...docs.matchAll(/href="\/docs\/([\w-]+)"/g)].map(([, name]) => name));
+    assert.ok(guides.has('deploy') && guides.has('security'), [...guides].join(', '));
     for (const guide of guides) {
       const page = (await bytesOf(`${apiUrl}/docs/${guide}`)).toString();
       assert.ok(page.includes('<h2'), guide);

@@ -40,7 +40,7 @@ const coveredRows = `(() => {
 })()`;
 
 test('on a phone and on a wide screen no cell is a word wide, what a search finds lies over the page, and axe finds no fault', async () => {
-  for (const path of ['/docs/operations', '/docs/webhooks', '/docs']) {
+  for (const path of ['/docs/settings', '/docs/webhooks', '/docs']) {
     await page.goto(path);
     await page.evaluate(openAll);
     for (const screen of screens) {
@@ -53,7 +53,7 @@ test('on a phone and on a wide screen no cell is a word wide, what a search find
       await page.getByRole('option').first().waitFor();
       expect(await linesOf(coveredRows)).toEqual(['true']);
     }
-    if (path === '/docs/operations') continue;
+    if (path === '/docs/settings') continue;
     await page.getByRole('combobox').fill('');
     await page.getByRole('listbox').waitFor({ state: 'hidden' });
     await page.evaluate(keepTwoOperations);
@@ -95,9 +95,9 @@ test('Ctrl+K leads to the search, which finds operations, fields and guides', as
   await page.keyboard.press('Enter');
   await page.waitForURL('**.design.logoScale');
   await page.locator('.fields > div:target').waitFor();
-  expect(await search('verify it')).toContain('Receiving webhooks');
+  expect(await search('verify webhooks')).toContain('Verify webhooks');
   await page.keyboard.press('Enter');
-  await page.waitForURL('**/docs/webhooks#verify-it');
+  await page.waitForURL('**/docs/verify-webhooks#verify-webhooks');
   await page.getByRole('combobox').fill('nothing is called so');
   await page.getByText('Nothing is called that here.').waitFor();
 });

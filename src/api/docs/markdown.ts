@@ -1,6 +1,7 @@
 /**
- * Renders the Markdown of the guides and of descriptions by `marked`: HTML in it is text, and so are bare addresses. A
- * fence marked `fold TITLE` is folded under its title, a fence marked `open TITLE` can be folded.
+ * Renders Markdown by `marked`. HTML in it is shown as text, except comments, which are dropped. A heading has the id that
+ * a code host gives it; a row whose first cell is one code span has that text as its id. A fence marked
+ * `python fold Python` is folded under its title, one marked `js open Node.js` can be folded.
  */
 import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml } from '../../model/text.ts';
@@ -21,38 +22,33 @@ export interface Document {
   readonly sections: readonly Section[];
 }
 
-const marked = new Marked({
-  tokenizer: { url: () => undefined },
-  renderer: {
-    html: ({ text }) => escapeHtml(text),
-    heading: ({ depth, text }) => `<h${depth} id="${anchor(text)}">${inline(text)}</h${depth}>\n`,
-    code: ({ text, lang = '' }) => {
-      const pre = `<pre><code>${escapeHtml(text)}</code></pre>\n`;
-      const [, how, title = ''] = /^(fold|open) (.+)/.exec(lang) ?? [];
-      if (how === undefined) return pre;
-      return `<details${how === 'open' ? ' open' : ''}><summary>${inline(title)}</summary>${pre}</details>\n`;
-    },
-    table: ({ header, rows }) => {
-      const head = header.map(({ text }) => `<th>${inline(text)}</th>`).join('');
-      // On a phone a row is a block, and each cell shows its column's name.
-      const cell = ({ text }: Tokens.TableCell, at: number): string =>
-        `<td data-name="${escapeHtml(header[at]?.text ?? '')}">${inline(text)}</td>`;
-      const body = rows.map((row) => `<tr>${row.map(cell).join('')}</tr>`).join('\n');
-      return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>\n`;
-    },
-  },
-});
+/** Addresses on the page; undefined leaves the text without a link. */
+export interface LinkRules {
+  hrefOf(href: string): string | undefined;
+  /** @param operation text of a code span: `POST /v1/webhooks` */
+  hrefOfOperation(operation: string): string | undefined;
+}
 
-export function renderMarkdown(source: string): Document {
-  const tokens = marked.lexer(source);
+const asWritten: LinkRules = { hrefOf: (href) => href, hrefOfOperation: () => undefined };
+
+export function renderMarkdown(source: string, rules = asWritten): Document {
   const sections: Section[] = [];
+  const ids = new Map<Token, string>();
+  const marked = createMarked(rules, ids);
+  const tokens = marked.lexer(source);
   for (const token of tokens) {
-    if (isHeading(token) && token.depth <= 2) {
-      sections.push({ id: anchor(token.text), text: token.text, content: '' });
-    } else {
-      const last = sections.at(-1);
-      if (last !== undefined) last.content += token.raw;
+    if (isHeading(token)) {
+      const base = headingId(plainText(token.text));
+      const repeats = [...ids.values()].filter((id) => id.replace(/-\d+$/, '') === base).length;
+      const id = repeats === 0 ? base : `${base}-${repeats}`;
+      ids.set(token, id);
+      if (token.depth <= 2) {
+        sections.push({ id, text: plainText(token.text), content: '' });
+        continue;
+      }
     }
+    const last = sections.at(-1);
+    if (last !== undefined) last.content += token.raw;
   }
   const [first, ...headings] = sections;
   return { title: first?.text ?? '', headings, html: marked.parser(tokens), sections };
@@ -60,11 +56,62 @@ export function renderMarkdown(source: string): Document {
 
 const isHeading = (token: Token): token is Tokens.Heading => token.type === 'heading';
 
-/** Code, bold text and links of a line. */
-export function inline(text: string): string {
-  return marked.parseInline(text, { async: false });
+function createMarked(rules: LinkRules, ids: ReadonlyMap<Token, string>): Marked {
+  const linked = (href: string | undefined, html: string): string =>
+    href === undefined ? html : `<a href="${escapeHtml(href)}">${html}</a>`;
+  return new Marked({
+    tokenizer: { url: () => undefined },
+    renderer: {
+      html: ({ text }) => (text.startsWith('<!--') ? '' : escapeHtml(text)),
+      heading(token) {
+        const { depth, tokens } = token;
+        return `<h${depth} id="${ids.get(token) ?? ''}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      },
+      link({ href, tokens }) {
+        return linked(rules.hrefOf(href), this.parser.parseInline(tokens));
+      },
+      codespan: ({ text }) =>
+        linked(rules.hrefOfOperation(text), `<code>${escapeHtml(text)}</code>`),
+      code: ({ text, lang = '' }) => {
+        const pre = `<pre><code>${escapeHtml(text)}</code></pre>\n`;
+        const [, how, title = ''] = /^\S+ (fold|open) (.+)/.exec(lang) ?? [];
+        if (how === undefined) return pre;
+        return `<details${how === 'open' ? ' open' : ''}><summary>${escapeHtml(title)}</summary>${pre}</details>\n`;
+      },
+      table({ header, rows }) {
+        const inlineOf = ({ tokens }: Tokens.TableCell): string => this.parser.parseInline(tokens);
+        const head = header.map((cell) => `<th>${inlineOf(cell)}</th>`).join('');
+        // On a phone a row is a block, and each cell shows its column's name.
+        const names = header.map(({ text }) => escapeHtml(plainText(text)));
+        const rowOf = (row: readonly Tokens.TableCell[]): string =>
+          `<tr${rowId(row[0])}>${row.map((cell, at) => `<td data-name="${names[at]}">${inlineOf(cell)}</td>`).join('')}</tr>`;
+        const body = rows.map(rowOf).join('\n');
+        return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>\n`;
+      },
+    },
+  });
 }
 
-export function anchor(text: string): string {
-  return text.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+function rowId(first: Tokens.TableCell | undefined): string {
+  const [only, ...others] = first?.tokens ?? [];
+  if (only?.type !== 'codespan' || others.length > 0 || !/^[\w.*-]+$/.test(only.text)) return '';
+  return ` id="${only.text}"`;
+}
+
+const standard = createMarked(asWritten, new Map());
+
+/** Code, bold text and links of a line. */
+export function inline(text: string): string {
+  return standard.parseInline(text, { async: false });
+}
+
+const plainText = (text: string): string =>
+  text.replace(/\[([^\]]+)\]\([^)\s]+\)/g, '$1').replace(/[`*]/g, '');
+
+/** As a code host makes it: lower case, punctuation dropped, spaces as hyphens. */
+export function headingId(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, '')
+    .replaceAll(' ', '-');
 }

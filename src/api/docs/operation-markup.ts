@@ -104,7 +104,7 @@ function code(text: string): string {
 function refusals({ failures }: Route): string {
   if (failures.length === 0) return '';
   const links = failures.map(
-    (name) => `<a href="#error-${name}">${problemKinds[name].status} ${code(name)}</a>`,
+    (name) => `<a href="/docs/api#${name}">${problemKinds[name].status} ${code(name)}</a>`,
   );
   return `<p class="soft">Errors in addition to the general ones: ${links.join(', ')}.</p>`;
 }

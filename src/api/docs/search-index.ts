@@ -6,7 +6,7 @@ import type { OpenApi } from '../openapi/document.ts';
 import { operationOf } from '../openapi/read.ts';
 import { problemKinds } from '../kernel/problem.ts';
 import type { Route } from '../kernel/route.ts';
-import type { Document } from './markdown.ts';
+import type { Guide } from './guides.ts';
 import type { ShownField } from './schema-markup.ts';
 
 export interface SearchEntry {
@@ -14,11 +14,6 @@ export interface SearchEntry {
   readonly where: string;
   readonly text: string;
   readonly href: string;
-}
-
-export interface Guide {
-  readonly path: string;
-  readonly document: Document;
 }
 
 /** Results of equal score keep this order: operations, guides, errors, fields. */
@@ -46,7 +41,7 @@ export function searchEntries(
     title: code,
     where: `Error ${status}: ${title}`,
     text: plain(meaning),
-    href: `/docs#error-${code}`,
+    href: `/docs/api#${code}`,
   }));
   const known = Map.groupBy(fields.map(fieldEntry), ({ title, text }) => `${title} ${text}`);
   const first = [...known.values()].flatMap(([entry = []]) => entry);

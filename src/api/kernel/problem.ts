@@ -10,7 +10,7 @@ export type ProblemCode = FailureCode | 'internal_error';
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** For the reference page: when it happens and what to do. */
+  /** For the guide api.md: when it happens and what to do. */
   readonly meaning: string;
 }
 
@@ -182,7 +182,7 @@ export const problemMediaType = 'application/problem+json';
 /** A reply whose body is text. */
 export type TextReply = Reply & { readonly body: string };
 
-/** @param docsUrl address of the reference page, whose sections the types point at */
+/** @param docsUrl address of /docs, where the guide api.md has a row for each code */
 export function problemReply(failure: Failure, request: Request, docsUrl: string): TextReply {
   const { code, message, faults, retryAfterSeconds } = failure;
   return reply(problemOf(code, message, request.id, docsUrl, faults), {
@@ -225,7 +225,7 @@ export function problemOf(
   errors: Failure['faults'] = [],
 ) {
   const { status, title } = problemKinds[code];
-  const type = `${docsUrl}#error-${code}`;
+  const type = `${docsUrl}/api#${code}`;
   return { type, title, status, detail, code, requestId, ...(errors.length > 0 && { errors }) };
 }
 

@@ -27,8 +27,8 @@ const problem = z
   .object({
     type: z.string().meta({
       override: { format: 'uri' },
-      description: 'Address of the error code’s description',
-      example: 'http://localhost:8080/docs#error-validation_failed',
+      description: 'Address of the code’s description',
+      example: 'http://localhost:8080/docs/api#validation_failed',
     }),
     title: z.string().meta({ description: 'The error code as text', example: 'Validation failed' }),
     status: z
@@ -95,7 +95,7 @@ export class ProblemResponses {
   readonly #docsUrl: string;
   readonly #samples = new Map<ProblemCode, ZodOpenApiExampleObject>();
 
-  /** @param docsUrl address of the reference page, whose sections the types point at */
+  /** @param docsUrl address of /docs */
   constructor(docsUrl: string) {
     this.#docsUrl = docsUrl;
   }
