@@ -79,7 +79,7 @@ function settingTables(): string {
     if (schema instanceof z.ZodObject) groups.push([schema.description ?? name, settings]);
     else groups[0]?.[1].push(...settings);
   }
-  const head = ['setting', 'default', 'variable', 'meaning'];
+  const head = ['setting and variable', 'default', 'meaning'];
   return groups
     .map(([title, settings]) => `## ${title}\n\n${table(head, settings.map(settingRow))}`)
     .join('\n\n');
@@ -105,7 +105,7 @@ function valueAt(value: unknown, key: string): unknown {
 function settingRow({ path, value, description }: Setting): string[] {
   const setting = path.join('.');
   const variable = environmentName(path);
-  return [`\`${setting}\``, defaultText(setting, value), `\`${variable}\``, description];
+  return [`\`${setting}\` \`${variable}\``, defaultText(setting, value), description];
 }
 
 function defaultText(setting: string, value: unknown): string {

@@ -124,9 +124,9 @@ function leaves(value: unknown, path: readonly string[] = []): string[] {
   return Object.entries(value).flatMap(([key, child]) => leaves(child, [...path, key]));
 }
 
-test('headings have the ids of a code host, a row that one code begins has its text', () => {
+test('headings have the ids of a code host, a row of code has its text', () => {
   const source =
-    '# One\n## `a.b` & c, d_e\n### Same\n## Same\n\n| a |\n| - |\n| `x_y` |\n| `z` 1 |';
+    '# One\n## `a.b` & c, d_e\n### Same\n## Same\n\n| a |\n| - |\n| `x_y` `z` |\n| `z` 1 |';
   const { html, title, headings } = renderMarkdown(source);
   const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
   expect(ids).toEqual(['one', 'ab--c-d_e', 'same', 'same-1', 'x_y']);

@@ -1,6 +1,6 @@
 /**
  * Renders Markdown by `marked`. HTML in it is shown as text, except comments, which are dropped. A heading has the id that
- * a code host gives it; a row whose first cell is one code span has that text as its id. A fence marked
+ * a code host gives it; a row has the first code span as its id, if its first cell is code only. A fence marked
  * `python fold Python` is folded under its title, one marked `js open Node.js` can be folded.
  */
 import { Marked, type Token, type Tokens } from 'marked';
@@ -93,9 +93,10 @@ function createMarked(rules: LinkRules, ids: ReadonlyMap<Token, string>): Marked
 }
 
 function rowId(first: Tokens.TableCell | undefined): string {
-  const [only, ...others] = first?.tokens ?? [];
-  if (only?.type !== 'codespan' || others.length > 0 || !/^[\w.*-]+$/.test(only.text)) return '';
-  return ` id="${only.text}"`;
+  const parts = first?.tokens.filter(({ raw }) => raw.trim() !== '') ?? [];
+  const texts = parts.map((token) => (token.type === 'codespan' ? String(token.text) : ''));
+  const [id = ''] = texts;
+  return /^[\w.*-]+$/.test(id) && !texts.includes('') ? ` id="${id}"` : '';
 }
 
 const standard = createMarked(asWritten, new Map());

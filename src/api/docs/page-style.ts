@@ -27,12 +27,13 @@ pre code{background:none;padding:0;font-size:inherit;overflow-wrap:normal}
 .guide h1{margin-bottom:1rem}
 .guide li{max-width:44rem;margin:.3rem 0}
 .guide table{width:auto;min-width:min(100%,44rem)}
+.guide td:not(:last-child) code{overflow-wrap:normal}
 .shell{display:grid;grid-template-columns:16rem minmax(0,1fr);max-width:80rem;margin:0 auto}
 .shell nav{position:sticky;z-index:1;top:0;align-self:start;height:100vh;display:flex;flex-direction:column;padding:2rem 1rem 2rem 1.5rem;border-right:1px solid var(--line)}
 .contents{overflow-y:auto;min-height:0;margin:.4rem 0 0}
 .shell nav ul{list-style:none;margin:.3rem 0 0;padding:0}
 .shell nav li a{display:flex;gap:.5rem;align-items:baseline;padding:.22rem .4rem;border-radius:6px;color:var(--ink);text-decoration:none;font-size:.92rem}
-.shell nav li a:hover{background:var(--tint)}
+.shell nav li a:hover,.shell nav a[aria-current]{background:var(--tint)}
 .shell nav h4{margin:1.4rem 0 0;padding:0 .4rem;font-size:.74rem;text-transform:uppercase;letter-spacing:.07em;color:var(--soft)}
 main{padding:2rem clamp(1.25rem,4vw,3.5rem) 5rem;min-width:0}
 .verb{font:600 .7rem/1.5 ui-monospace,Menlo,Consolas,monospace;letter-spacing:.03em;text-transform:uppercase;color:var(--verb)}

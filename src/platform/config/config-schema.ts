@@ -66,7 +66,9 @@ const pages = z.strictObject({
   brandName: z
     .string()
     .max(brandNameLengthMax)
-    .describe('Your name on these pages, at most 60 characters.'),
+    .describe(
+      'Your name on the pages of unknown codes, and of workspaces without a brand. At most 60 characters.',
+    ),
   supportUrl: z
     .union([z.literal(''), z.url({ protocol: /^(?:https?|mailto|tel)$/ }).max(supportUrlLengthMax)])
     .describe('Link to your help: `https:`, `http:`, `mailto:` or `tel:`.'),
@@ -248,7 +250,7 @@ export const configSchema = z.strictObject({
     ),
   api: api.describe('API and dashboard'),
   redirect: redirect.describe('Short links'),
-  pages: pages.describe('Pages of unknown codes, and of workspaces without a brand'),
+  pages: pages.describe('Error pages'),
   scans: scans.describe('Scans'),
   geo: geo.describe('Countries and cities'),
   images: z
