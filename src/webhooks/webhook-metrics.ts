@@ -33,7 +33,7 @@ export function registerWebhookMetrics(
   const { tables, wheel, wheelClock } = store;
   metrics.gauge(
     'quietzone_webhook_deliveries',
-    'Deliveries by state; pending are those that wait, dead the dead letters',
+    'Deliveries by state; pending: waiting, dead: dead letters',
     ['state'],
     () => {
       const sums = { pending: 0, delivered: 0, dead: 0, canceled: 0 };
@@ -44,14 +44,14 @@ export function registerWebhookMetrics(
   );
   metrics.gauge(
     'quietzone_webhook_outbox_lag',
-    'Events, and blocks of scans, that were not read yet',
+    'Events and scan blocks not yet read',
     ['outbox'],
     () => outboxNames.map((outbox) => ({ labels: { outbox }, value: feeds.unreadCount(outbox) })),
   );
   metrics.gauge('quietzone_webhook_in_flight', 'Attempts in flight', [], () => scheduler.inFlight);
   metrics.gauge(
     'quietzone_webhook_unsettled',
-    'Attempts that ended and wait for their commit',
+    'Finished attempts that wait for their commit',
     [],
     () => results.size,
   );
@@ -146,7 +146,7 @@ export function createWebhookMeter(
   const attempts = new Map<string, Map<string, number>>();
   metrics.total(
     'quietzone_webhook_attempts_total',
-    'Attempts ended, by endpoint and result: success or the class of failure',
+    'Finished attempts, by endpoint and result: success or the class of failure',
     ['endpoint', 'result'],
     () =>
       Array.from(attempts, ([endpoint, results]) =>

@@ -18,7 +18,8 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
   bad_request: {
     status: 400,
     title: 'Bad request',
-    meaning: 'The HTTP message itself is ambiguous or malformed. The connection is closed.',
+    meaning:
+      'The HTTP message is ambiguous or malformed. The service closes the connection. Check your HTTP client and proxy.',
   },
   invalid_json: {
     status: 400,
@@ -28,152 +29,163 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
   invalid_signature: {
     status: 400,
     title: 'Invalid signature',
-    meaning: 'The signature of the body is wrong or too old.',
+    meaning:
+      'The signature of the body is wrong or too old. Check the secret and the clock of the sender.',
   },
   unauthorized: {
     status: 401,
     title: 'Unauthorized',
-    meaning: 'The API key is missing, malformed, expired or revoked.',
+    meaning:
+      'The API key is missing, malformed, expired or revoked. Send a valid key: `Authorization: Bearer eyJ…`.',
   },
   plan_required: {
     status: 402,
     title: 'Plan required',
-    meaning: 'The workspace’s plan does not include this.',
+    meaning: 'The plan of the workspace does not include this. Choose a higher plan.',
   },
   forbidden: {
     status: 403,
     title: 'Forbidden',
-    meaning: 'The key’s role may not do this.',
+    meaning:
+      'The role of the key does not allow this. Use a key with the role that the operation needs.',
   },
   not_found: {
     status: 404,
     title: 'Not found',
-    meaning: 'There is no such thing in this workspace.',
+    meaning: 'The workspace does not have this resource, or the API does not have this path.',
   },
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',
-    meaning: 'The path exists, the method does not. Allow lists those that do.',
+    meaning: 'The path exists, but not with this method. `Allow` lists its methods.',
   },
   request_timeout: {
     status: 408,
     title: 'Request timeout',
-    meaning: 'Neither the body nor 64 KiB of it arrived within 10 s. The connection is closed.',
+    meaning:
+      'Neither the whole body nor 64 KiB of it arrived within 10 s. The service closes the connection. Send the request again.',
   },
   conflict: {
     status: 409,
     title: 'Conflict',
-    meaning: 'The request contradicts the present state.',
+    meaning: 'The request contradicts the current state. `detail` names the conflict.',
   },
   slug_taken: {
     status: 409,
     title: 'Slug taken',
-    meaning: 'The custom short code is, or once was, in use. Codes are never given out twice.',
+    meaning:
+      'The custom short code is in use, or was in use once. Short codes are never reused: choose another one.',
   },
   external_id_taken: {
     status: 409,
     title: 'External id taken',
-    meaning: 'Another code of the workspace has this `externalId`.',
+    meaning:
+      'Another code of the workspace has this `externalId`. Choose another one, or find that code by it.',
   },
   static_code: {
     status: 409,
     title: 'Static code',
-    meaning: 'A static code holds its target in the picture: it cannot be changed.',
+    meaning:
+      'A static code contains its target in the image, so it cannot change. Create another code.',
   },
   labels_exhausted: {
     status: 409,
     title: 'Labels exhausted',
     meaning:
-      'A code can have 58 labels of rules and variants with scans in its life. Reuse one, or make another code.',
+      'A code can have scans under at most 58 labels of rules and variants. Reuse a label, or create another code.',
   },
   idempotency_conflict: {
     status: 409,
     title: 'Idempotency conflict',
-    meaning: 'The Idempotency-Key was used with another request in the last 24 hours.',
+    meaning:
+      'Another request used this `Idempotency-Key` in the last 24 hours. Send this one with a new key.',
   },
   checkout_required: {
     status: 409,
     title: 'Checkout required',
-    meaning: 'Higher limits or a higher price need the operator: start a checkout for them.',
+    meaning: 'Higher limits or a higher price need the operator. Start a checkout for them.',
   },
   billing_disabled: {
     status: 409,
     title: 'Billing disabled',
-    meaning: 'This installation sells no plans: its operator sets them.',
+    meaning: 'This installation sells no plans. Ask its operator to set the plan.',
   },
   gone: {
     status: 410,
     title: 'Gone',
-    meaning: 'It existed and was deleted.',
+    meaning: 'The resource existed and was deleted.',
   },
   precondition_failed: {
     status: 412,
     title: 'Precondition failed',
-    meaning: 'The code has changed since the answer whose ETag If-Match names. Get it again.',
+    meaning:
+      'The code changed after the answer whose `ETag` you sent as `If-Match`. Get it again, and repeat your change.',
   },
   body_too_large: {
     status: 413,
     title: 'Body too large',
-    meaning: 'The body is larger than the service accepts.',
+    meaning: 'The body is larger than the operation accepts. Send less, or several requests.',
   },
   unsupported_media_type: {
     status: 415,
     title: 'Unsupported media type',
-    meaning: 'Send the body as Content-Type: application/json.',
+    meaning: 'The operation does not take this `Content-Type`. Send `application/json`.',
   },
   validation_failed: {
     status: 422,
     title: 'Validation failed',
-    meaning: 'Something in the request is not acceptable; errors lists every fault with its path.',
+    meaning: 'The request has faults. `errors` lists each of them with its path.',
   },
   unscannable: {
     status: 422,
     title: 'Unscannable',
-    meaning: 'A camera could not read the image this would make.',
+    meaning: 'A camera could not read the image. Follow the advice in `errors`.',
   },
   rate_limited: {
     status: 429,
     title: 'Rate limited',
     meaning:
-      'The minute’s requests are used up. Retry-After counts the seconds to the next minute.',
+      'The requests of this minute are used up. Try again after the seconds in `Retry-After`.',
   },
   daily_cap_reached: {
     status: 429,
     title: 'Daily cap reached',
-    meaning: 'The day’s requests are used up. Retry-After counts the seconds to the next UTC day.',
+    meaning:
+      'The requests of this UTC day are used up. Try again after the seconds in `Retry-After`.',
   },
   internal_error: {
     status: 500,
     title: 'Internal error',
-    meaning: 'A defect of the service. The operator finds it in the log by requestId.',
+    meaning: 'The service has a defect. The operator finds the cause in the log by `requestId`.',
   },
   overloaded: {
     status: 503,
     title: 'Overloaded',
-    meaning: 'Too much work is waiting. Try again after Retry-After.',
+    meaning: 'Too much work is waiting. Try again after the seconds in `Retry-After`.',
   },
   data_damaged: {
     status: 503,
     title: 'Data damaged',
     meaning:
-      'A stored record is damaged and is not used. The operator finds its place in the log and runs quietzone verify.',
+      'A stored record is damaged, and the service does not use it. The operator finds it in the log, and runs `quietzone verify`.',
   },
   not_active: {
     status: 503,
     title: 'Not active',
-    meaning: 'The cluster has no machine that may make changes now. Try again after Retry-After.',
+    meaning:
+      'No machine of the cluster can make changes now. Try again after the seconds in `Retry-After`.',
   },
   outcome_unknown: {
     status: 503,
     title: 'Outcome unknown',
     meaning:
-      'The cluster did not confirm the change in time: it may have been made, or still be made. A POST that you ' +
-      'send again with the same Idempotency-Key takes effect once.',
+      'The cluster did not confirm the change in time, and may still make it. Send a POST again with the same `Idempotency-Key`: it takes effect once.',
   },
   storage_full: {
     status: 507,
     title: 'Storage full',
-    meaning: 'The data folder is full or not writable; nothing was changed.',
+    meaning:
+      'The data folder is full or not writable, and the service changed nothing. The operator frees space.',
   },
 };
 

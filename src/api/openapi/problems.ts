@@ -27,7 +27,7 @@ const problem = z
   .object({
     type: z.string().meta({
       override: { format: 'uri' },
-      description: 'Address of the code’s description',
+      description: 'Address of the error code’s description',
       example: 'http://localhost:8080/docs/api#validation_failed',
     }),
     title: z.string().meta({ description: 'The error code as text', example: 'Validation failed' }),

@@ -42,7 +42,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   });
   metrics.total(
     'quietzone_scans_dropped_total',
-    'Scans answered and never counted, by reason',
+    'Scans answered but never counted, by reason',
     ['reason'],
     () => ({
       journal_unwritable: sum(redirects.states, (state) => redirectTotals(state).dropped),
@@ -52,7 +52,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   );
   metrics.gauge(
     'quietzone_journal_missing_bytes',
-    'Bytes of a journal that were counted and were missing at the start, with what followed them',
+    'Counted bytes missing from a journal at the start, and the bytes after them',
     ['journal'],
     () => Object.fromEntries(journals.missingBytes),
   );
@@ -63,7 +63,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
     ['journal'],
     () => Object.fromEntries(journals.oldest().map(([journal, ms]) => [journal, ageSeconds(ms)])),
   );
-  metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () => ({
+  metrics.total('quietzone_thread_restarts_total', 'Threads restarted', ['kind'], () => ({
     redirect: restartsOf(redirects),
     shard: restartsOf(shards),
     images: images.pool.stats().deaths,
@@ -73,7 +73,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   registerStores(metrics, options);
   metrics.total(
     'quietzone_log_lines_lost_total',
-    'Lines of the log lost: their reader stalled or went away, or their disk is full',
+    'Log lines lost because their reader stalled or closed, or the disk is full',
     [],
     () => linesLost(log),
   );
@@ -92,7 +92,7 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
   );
   metrics.total(
     'quietzone_redirect_refusals_total',
-    'Requests on the short-link port that got no redirect, by kind',
+    'Requests on the short-link port without a redirect, by kind',
     ['kind'],
     () =>
       Object.fromEntries(
@@ -110,7 +110,7 @@ export function registerRedirects(metrics: Metrics, redirects: RedirectThreads):
   );
   metrics.gauge(
     'quietzone_scans_waiting',
-    'Scans answered that wait in memory for a journal that cannot be written',
+    'Answered scans in memory, because their journal cannot be written',
     ['thread'],
     byThread((state) => state.figures?.waitingScans ?? 0),
   );
@@ -207,20 +207,20 @@ function registerStores(
   }));
   metrics.total(
     'quietzone_scans_unshown_total',
-    'Scans with a time that cannot be, passed over by webhooks, events and raw scans each time they were read',
+    'Scans with an impossible time, skipped by webhooks, events and raw scans; each reading counts',
     [],
     () => unshown.scans,
   );
   registerLinkTable(metrics, links, () => codes.links.damagedCount);
   metrics.total(
     'quietzone_link_blocks_repaired_total',
-    'Damaged blocks of links rebuilt from the records of their codes',
+    'Damaged link blocks rebuilt from the records of their codes',
     [],
     () => codes.links.repairedBlocks,
   );
   metrics.gauge(
     'quietzone_refused_numbers',
-    'Codes, and sums of workspaces, whose numbers are refused because a record of theirs is damaged',
+    'Codes and workspace totals without numbers because a record is damaged',
     [],
     () => scans.frozen.count({}),
   );

@@ -28,14 +28,17 @@ export function meteredHealth(
   checks: readonly HealthCheck[],
 ): () => HealthReport {
   const health = (): HealthReport => checkHealth(checks);
-  metrics.gauge('quietzone_ready', '1 = a check of /health/ready is fine', ['check'], () =>
+  metrics.gauge('quietzone_ready', '1 = this check of /health/ready passes', ['check'], () =>
     Object.fromEntries(health().checks.map(({ name, ok }) => [name, Number(ok)])),
   );
   const { version, commit } = shipped;
-  metrics.gauge('quietzone_build_info', 'The program, always 1', ['version', 'commit'], () => [
-    { labels: { version, commit }, value: 1 },
-  ]);
-  // No value while the folder is missing: `quietzone_ready` shows that.
+  metrics.gauge(
+    'quietzone_build_info',
+    'Version and commit of the program, always 1',
+    ['version', 'commit'],
+    () => [{ labels: { version, commit }, value: 1 }],
+  );
+  // No value while the folder is away: `quietzone_ready` shows that.
   metrics.gauge('quietzone_data_free_bytes', 'Free disk of the data folder', [], () =>
     existsSync(folder.path) ? freeBytes(folder.path) : [],
   );
@@ -110,7 +113,7 @@ export function watchShedConnections(
 ): () => Promise<void> {
   metrics.total(
     'quietzone_connections_shed_total',
-    'Connections closed because all places of their listener were taken',
+    'Connections closed because their listener was full',
     ['listener'],
     () =>
       Object.fromEntries(Object.entries(listeners).map(([listener, { shed }]) => [listener, shed])),

@@ -52,7 +52,7 @@ export class StoredData {
     this.#listening.push(shards.measured.listen(() => this.#note(shards.damage)));
     metrics.total(
       'quietzone_damaged_records_total',
-      'Stored records that were found damaged',
+      'Stored records found damaged',
       ['file', 'table'],
       () => Array.from(this.#counts.values(), ({ count, ...labels }) => ({ labels, value: count })),
     );

@@ -14,13 +14,13 @@ export function registerClusterMetrics(metrics: Metrics, core: FollowingCore): v
   });
   metrics.gauge(
     'quietzone_cluster_epoch',
-    'Leaders that the cluster has had',
+    'Number of the current leadership: grows with each change of the leader',
     [],
     () => replication.status.position.epoch,
   );
   metrics.total(
     'quietzone_cluster_failovers_total',
-    'Cores that began to lead since this process started',
+    'Changes of the leader since this process started',
     [],
     () => replication.failovers,
   );
@@ -33,25 +33,25 @@ export function registerClusterMetrics(metrics: Metrics, core: FollowingCore): v
 function registerReading(metrics: Metrics, replication: StoreReplication): void {
   metrics.gauge(
     'quietzone_cluster_log_lag',
-    'Entries of the log of changes that the brokers have and this core has not read',
+    'Entries of the log of changes that this core has not read',
     [],
     () => replication.status.behind,
   );
   metrics.total(
     'quietzone_cluster_entries_ignored_total',
-    'Entries of the log that did not count: of a former leader, or sent twice',
+    'Log entries ignored: from a former leader, or sent twice',
     [],
     () => replication.status.ignored,
   );
   metrics.total(
     'quietzone_cluster_consumer_restarts_total',
-    'Readings of the log that ended or stalled, and began again',
+    'Restarts of reading the log after it ended or stalled',
     [],
     () => replication.status.restarts,
   );
   metrics.gauge(
     'quietzone_cluster_append_refused_seconds',
-    'For how long this core could append nothing to the log of changes, 0 while it can: `storage` = the brokers are out of storage',
+    'How long this core has failed to append to the log of changes, 0 = it can; storage: the brokers are full',
     ['reason'],
     () =>
       ['storage', 'other'].map((reason) => ({
@@ -66,19 +66,19 @@ function registerReading(metrics: Metrics, replication: StoreReplication): void 
 function registerExchange(metrics: Metrics, { transfer }: CoreExchange): void {
   metrics.gauge(
     'quietzone_cluster_uplink_backlog_bytes',
-    'Journaled here, and not acknowledged by the brokers',
+    'Journal bytes that the brokers have not acknowledged',
     [],
     () => transfer.figures.backlogBytes,
   );
   metrics.gauge(
     'quietzone_cluster_scans_behind',
-    'Messages of other nodes that the brokers have and this core has not read',
+    'Messages of other nodes that this core has not read',
     [],
     () => transfer.figures.behind,
   );
   metrics.total(
     'quietzone_cluster_refused_frames_total',
-    'Frames of scans of other nodes with an impossible time or code, which do not count',
+    'Scan frames of other nodes refused because of an impossible time or code',
     [],
     () => transfer.refusedFrames,
   );
@@ -88,7 +88,7 @@ function registerExchange(metrics: Metrics, { transfer }: CoreExchange): void {
 function registerLogs(metrics: Metrics, { pruning }: CoreExchange): void {
   metrics.gauge(
     'quietzone_cluster_log_entries',
-    'Entries of a log on the brokers, after the last round of pruning; of the core that leads',
+    'Log entries on the brokers after the last pruning, reported by the leader',
     ['log'],
     () =>
       [...pruning].flatMap(([log, { entries }]) =>
@@ -107,19 +107,19 @@ export interface NodeFigures {
 export function registerNode(metrics: Metrics, { role, linksBehind, upkeep }: NodeFigures): void {
   metrics.gauge(
     'quietzone_cluster_role',
-    'What this node is now, 1 for one of the roles',
+    'Current role of this node: 1 for one role',
     ['role'],
     () => ({ [role()]: 1 }),
   );
   metrics.gauge(
     'quietzone_cluster_links_behind',
-    'Changes of links that another core reports and that are not in the link table',
+    'Link changes that another core reports and this link table does not have',
     [],
     linksBehind,
   );
   metrics.total(
     'quietzone_cluster_stale_redirects_total',
-    'Redirects that were answered while no core could say whether links had changed, within half a second of each end',
+    'Redirects answered while this node could not learn of changed links, within half a second at each end',
     [],
     () => upkeep.staleRedirects,
   );

@@ -219,7 +219,7 @@ export function registerImageMetrics(
   );
   metrics.gauge(
     'quietzone_pool_waiting',
-    'Tasks that wait for a pool thread',
+    'Tasks waiting for a pool thread',
     [],
     () => images.pool.stats().waiting,
   );

@@ -73,7 +73,7 @@ export function openWatches(given: WatchServicesOptions): WatchServices {
   const watches = new Watches({ ...options, subjects, incidents });
   const requests = metrics.counter(
     'quietzone_watch_requests_total',
-    'Requests to targets, by result: answered, or the class of failure',
+    'Requests to watched targets, by result: answered or the class of failure',
     ['result'],
   );
   const scheduler = new WatchScheduler({
@@ -87,11 +87,12 @@ export function openWatches(given: WatchServicesOptions): WatchServices {
       checker,
       onRequest: ({ failure = 'answered' }) => requests.add(1, { result: failure }),
     }),
-    checks: metrics.counter('quietzone_watch_checks_total', 'Looks at what is watched', [
-      'what',
-      'result',
-    ]),
-    begun: metrics.counter('quietzone_watch_incidents_total', 'Incidents that began', ['kind']),
+    checks: metrics.counter(
+      'quietzone_watch_checks_total',
+      'Checks of watches, by what they check and its result',
+      ['what', 'result'],
+    ),
+    begun: metrics.counter('quietzone_watch_incidents_total', 'Incidents started', ['kind']),
   });
   metrics.gauge(
     'quietzone_watch_lag_seconds',

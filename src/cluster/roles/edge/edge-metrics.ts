@@ -53,7 +53,7 @@ export function registerEdgeMetrics(metrics: Metrics, parts: EdgeParts): void {
   registerLinkTable(metrics, writer, () => links.damagedCount);
   metrics.gauge(
     'quietzone_cluster_contact_seconds',
-    'Since a core that follows the cluster was last in contact with this edge; -1 = never',
+    'Time since the last contact with a core that follows the cluster, -1 = never',
     [],
     () => replica.contactSeconds ?? -1,
   );
