@@ -106,6 +106,19 @@ test('every guide is in the navigation, and every guide that src names exists', 
   expect(dead).toEqual([]);
 });
 
+test('a message that the guide quotes is in the code', () => {
+  const source = list('src', /\.ts$/)
+    .map(read)
+    .join('')
+    .replace(/['`] \+\s+['`]/g, '');
+  const tables = read(`${folder}/troubleshoot.md`).matchAll(/^\| `([^`]+)`/gm);
+  const pieces = [...tables].flatMap(([, message = '']) =>
+    message.split(/…:?|http\S+|\d+|\(reason/),
+  );
+  const unknown = pieces.map((piece) => piece.trim()).filter((piece) => !source.includes(piece));
+  expect(unknown).toEqual([]);
+});
+
 test('a setting that a document names exists', () => {
   const settings = leaves(defaults);
   const groups = new Set(settings.map((path) => path.split('.')[0]));
