@@ -60,7 +60,8 @@ test('each label exists', () => {
 });
 
 test('the guide explains each alert', () => {
-  const explained = [...guide.X;
+  const explained = [...guide.matchAll(/^\| `(Quietzone\w+)`/gm)].map(String);
+  const named = alerts.map(({ name }) => `| \`${name}\`,${name}`);
   expect(alerts).toHaveLength(10);
-  expect(explained.toSorted()).toEqual(alerts.map(({ name }) => name).toSorted());
+  expect(explained.toSorted()).toEqual(named.toSorted());
 });
