@@ -96,7 +96,7 @@ test('every guide is in the navigation, and every guide that src names exists', 
   expect(names.toSorted()).toEqual(list(folder, /\.md$/).toSorted());
   const sources = list('src', /\.tsx?$/).filter((path) => !path.startsWith('src/api/docs/'));
   const dead = sources.flatMap((path) =>
-    [...read(path).matchAll(/(?<!api)\/docs\/([a-z-]+)(?:#([\w-]+))?/g)]
+    [...read(path).matchAll(/(?<!api|\.)\/docs\/([a-z-]+)(?:#([\w-]+))?/g)]
       .filter(([, name = '', id]) => {
         const file = `${folder}/${name}.md`;
         return !names.includes(file) || (id !== undefined && !idsOf(file).includes(id));

@@ -134,7 +134,7 @@ test('without a script everything is there but search and copying', async () => 
   await protocol.send('Emulation.setScriptExecutionDisabled', { value: true });
   await page.goto('/docs');
   expect(await page.getByRole('heading', { name: 'Create a QR code' }).isVisible()).toBe(true);
-  expect(await page.getByRole('link', { name: 'Receiving webhooks' }).isVisible()).toBe(true);
+  expect(await page.getByRole('link', { name: 'Webhooks', exact: true }).isVisible()).toBe(true);
   expect(await page.getByRole('combobox').count()).toBe(0);
   expect(await page.getByRole('button').count()).toBe(0);
 });

@@ -62,7 +62,7 @@ function NothingSold() {
       <UsageCard />
       <p class="soft">
         Plans have no prices here. Only the operator can change your plan:{' '}
-        <a href="/docs/people#billing" target="_blank" rel="noreferrer">
+        <a href="/docs/people#sell-plans" target="_blank" rel="noreferrer">
           how to set plans and prices
         </a>
         .
