@@ -140,7 +140,7 @@ async function adoptCutShort(): Promise<void> {
   expect(done).toMatchObject({ code: 0 });
   expect(plain(done.stderr + done.stdout)).toMatchInlineSnapshot(`
     "The logs of the cluster begin with this data
-    Data folder /core-1 is now of core-1, the first core of the new cluster cl_….
+    Data folder /core-1 now belongs to core-1, the first core of the new cluster cl_….
     Start it as before, with the same settings: \`quietzone serve --role all\`.
     Then start the other nodes, each with an empty data folder: cores copy the data, edges get its links.
     "

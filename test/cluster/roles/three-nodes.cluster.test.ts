@@ -100,7 +100,7 @@ async function handsOver(): Promise<void> {
   const done = await command(standby, 'handover', '--to', name);
   expect(done).toEqual({
     code: 0,
-    text: expect.stringMatching(new RegExp(`^${name} leads now: after \\d{1,4} ms$`)),
+    text: expect.stringMatching(new RegExp(`^${name} leads now \\(after \\d{1,4} ms\\)$`)),
   });
   // The former leader has read its lead, and it may not have stored it yet.
   await expect
