@@ -131,7 +131,7 @@ async function refused(copy: TestNode, original: TestNode): Promise<string> {
     if (await isAnswered.catch(() => false)) answered += 1;
   }
   expect(answered).toBe(0);
-  expect((await service.exit).code).toBe(1);
+  expect(await service.exit).toMatchObject({ code: 1, signal: null });
   return service.stderr;
 }
 
