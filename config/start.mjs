@@ -2,20 +2,16 @@
  * The first file of a start from sources: runs their bundle (program.mjs). A start of the service first makes the geo table
  * if `npm ci` has made none.
  *
- * `npm run dev` adds --dev: pages of the dashboard then reload themselves (reload.js). `npm run dev -- --demo` serves the
- * sample data, and makes it where it is missing.
+ * `npm run dev` (dev.mjs) adds --dev: pages of the dashboard then reload themselves (reload.js).
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openProgram } from './program.mjs';
 
 const isDev = process.argv[2] === '--dev';
 if (isDev) process.argv.splice(2, 1);
-if (isDev && process.argv[2] === '--demo') {
-  process.argv.splice(2, 1, 'demo', ...(hasDemo() ? ['--existing'] : []));
-}
 const args = process.argv.slice(2);
 const [command = 'serve'] = args;
 const table = new URL('../node_modules/.cache/quietzone-geo/places.geo', import.meta.url);
@@ -35,11 +31,3 @@ const folder = await openProgram(isDev).catch((error) => {
   process.exit(1);
 });
 await import(pathToFileURL(join(folder, 'main.mjs')).href);
-
-function hasDemo() {
-  try {
-    return JSON.parse(readFileSync('demo/demo.json', 'utf8')).complete === true;
-  } catch {
-    return false;
-  }
-}

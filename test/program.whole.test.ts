@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -72,6 +73,26 @@ it('makes it once, makes it again for other sources, and deletes bundles that no
     const dashboard = readFileSync(join(cache, name, 'dashboard.bin'));
     expect(dashboard.includes('.just-written{color:red}')).toBe(name !== first);
     expect(dashboard.includes('src="/assets/reload-')).toBe(name !== first);
+  }
+});
+
+it('runs again after each change that can be bundled, however an editor saves it', async () => {
+  const dev = spawn(process.execPath, [join(copy, 'config/dev.mjs'), 'version']);
+  let output = '';
+  const add = (chunk: Buffer): void => void (output += chunk.toString());
+  dev.stdout.on('data', add);
+  dev.stderr.on('data', add);
+  try {
+    await expect.poll(() => output).toMatch(/from elsewhere.*\nStopped with 0/);
+    const file = join(copy, 'src/operations/version.ts');
+    const source = readFileSync(file, 'utf8');
+    writeFileSync(`${file}~`, source.replace("'from elsewhere", "broken 'from elsewhere"));
+    renameSync(`${file}~`, file);
+    await expect.poll(() => output).toContain('Cannot bundle the sources');
+    writeFileSync(file, source.replace('from elsewhere', 'from here'));
+    await expect.poll(() => output).toContain('(from here');
+  } finally {
+    dev.kill();
   }
 });
 
