@@ -20,6 +20,7 @@ const isSource = (name) => /^\w.*\.(ts|tsx|css|html|js|json|md|svg)$/.test(name 
 const saveMs = 100;
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
+let bundler;
 let service;
 let watchers = [];
 let isEnding = false;
@@ -27,7 +28,7 @@ let isEnding = false;
 for (const signal of signals) {
   process.once(signal, async () => {
     isEnding = true;
-    await stop();
+    await Promise.all([bundler, service].map(stop));
     process.exit();
   });
 }
@@ -36,9 +37,10 @@ for (;;) {
   // Watched before they are read: no change is missed.
   const changed = new Promise((resolve) => watchSources(resolve));
   // `version` bundles and loads the program.
-  const [code] = await once(run(['version'], 'ignore'), 'exit');
+  bundler = run(['version'], 'ignore');
+  const [code] = await once(bundler, 'exit');
   if (code === 0) {
-    await stop();
+    await stop(service);
     if (isEnding) break;
     service = run(words(), 'inherit');
     service.once('exit', (status, signal) => {
@@ -55,11 +57,11 @@ function run(args, stdout) {
   return spawn(process.execPath, command, { stdio: ['inherit', stdout, 'inherit'] });
 }
 
-async function stop() {
-  if (service === undefined || service.exitCode !== null || service.signalCode !== null) return;
-  service.removeAllListeners('exit');
-  service.kill();
-  await once(service, 'exit');
+async function stop(child) {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  child.removeAllListeners('exit');
+  child.kill();
+  await once(child, 'exit');
 }
 
 function watchSources(onChange) {

@@ -78,21 +78,25 @@ it('makes it once, makes it again for other sources, and deletes bundles that no
 
 it('runs again after each change that can be bundled, however an editor saves it', async () => {
   const dev = spawn(process.execPath, [join(copy, 'config/dev.mjs'), 'version']);
+  const ended = once(dev, 'exit');
+  // A busy machine takes 30 s to bundle.
+  const timeout = 120_000;
   let output = '';
   const add = (chunk: Buffer): void => void (output += chunk.toString());
   dev.stdout.on('data', add);
   dev.stderr.on('data', add);
   try {
-    await expect.poll(() => output).toMatch(/from elsewhere.*\nStopped with 0/);
+    await expect.poll(() => output, { timeout }).toMatch(/from elsewhere.*\nStopped with 0/);
     const file = join(copy, 'src/operations/version.ts');
     const source = readFileSync(file, 'utf8');
     writeFileSync(`${file}~`, source.replace("'from elsewhere", "broken 'from elsewhere"));
     renameSync(`${file}~`, file);
-    await expect.poll(() => output).toContain('Cannot bundle the sources');
+    await expect.poll(() => output, { timeout }).toContain('Cannot bundle the sources');
     writeFileSync(file, source.replace('from elsewhere', 'from here'));
-    await expect.poll(() => output).toContain('(from here');
+    await expect.poll(() => output, { timeout }).toContain('(from here');
   } finally {
     dev.kill();
+    await ended;
   }
 });
 
